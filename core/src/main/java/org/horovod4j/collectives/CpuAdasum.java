@@ -80,7 +80,7 @@ final class CpuAdasum {
     private void runSingleRank(FusedTensors fusedTensors, Scale scale) {
         MemorySegment memory = scratchMemory.piece(fusedTensors.byteSize());
         pack(fusedTensors, scale, memory, 0);
-        finish(fusedTensors.dataType(), scale, memory, fusedTensors.elementCount());
+        postscale(fusedTensors.dataType(), scale, memory, fusedTensors.elementCount());
         fusedTensors.unpack(memory, 0, 0, fusedTensors.elementCount());
     }
 
@@ -97,7 +97,7 @@ final class CpuAdasum {
         }
         AdasumPartition whole = new AdasumPartition(starts(fusedTensors), 1);
         adasum.run(fusedTensors.dataType(), whole, 0, vectors, MemorySegment.NULL, (_, _) -> {});
-        finish(fusedTensors.dataType(), scale, vectors, fusedTensors.elementCount());
+        postscale(fusedTensors.dataType(), scale, vectors, fusedTensors.elementCount());
         fusedTensors.unpack(vectors, 0, 0, fusedTensors.elementCount());
     }
 
@@ -125,7 +125,7 @@ final class CpuAdasum {
                 equalPieces(size, shareBytes),
                 longest(pieces, size));
         adasum.run(fusedTensors.dataType(), shares, rank, vectors, table, this::exchange);
-        finish(fusedTensors.dataType(), scale, vectors, shares.size(rank));
+        postscale(fusedTensors.dataType(), scale, vectors, shares.size(rank));
         exchange.allgather(vectors.asSlice(0, shareBytes), packed, pieces);
         fusedTensors.unpack(packed, 0, 0, fusedTensors.elementCount());
     }
@@ -146,7 +146,7 @@ final class CpuAdasum {
         }
     }
 
-    private void finish(DataType dataType, Scale scale, MemorySegment memory, long count) {
+    private void postscale(DataType dataType, Scale scale, MemorySegment memory, long count) {
         if (scale.postscale() != 1.0) {
             kernels.scale(dataType, memory, 0, count, scale.postscale());
         }

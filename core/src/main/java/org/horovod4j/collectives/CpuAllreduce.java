@@ -77,17 +77,17 @@ final class CpuAllreduce {
             } else if (oneRound.supports(fusedTensors.byteSize())) {
                 oneRound.run(stamp, reduction, fusedTensors);
             } else {
-                runLarge(stamp, reduction, fusedTensors);
+                runLargeOnHost(stamp, reduction, fusedTensors);
             }
         } else if (cross.hasOneRankPerDomain()) {
             runOverLinks(reduction, fusedTensors);
         } else {
-            barrier(stamp);
+            localBarrier(stamp);
             runStaged(stamp, reduction, fusedTensors);
         }
     }
 
-    /// Reducescatter: an allreduce in which each rank copies only its own windows out.
+    /// Reducescatter: an allreduce in which each rank copies only its own output ranges out.
     ///
     /// Within a host this is optimal: each owner reduces its part, and each rank reads only what it
     /// needs. Between hosts whole parts are sent, about twice the bytes that are needed.
@@ -97,7 +97,7 @@ final class CpuAllreduce {
     }
 
     /// A barrier of the ranks on this host.
-    private void barrier(long stamp) {
+    private void localBarrier(long stamp) {
         long since = activityRecorder.begin();
         local.barrier(stamp);
         activityRecorder.end(Activity.WAIT_FOR_DATA, since);
@@ -109,7 +109,7 @@ final class CpuAllreduce {
         if (cross.isSingleDomain()) {
             staged.run(reduction, local.size(), null, fusedTensors);
         } else if (fusedTensors.elementCount() == 0) {
-            barrier.run(stamp); // an empty operation sends nothing, so compare stamps here
+            barrier.run(stamp); // an empty collective sends nothing, so compare stamps here
         } else {
             int owners =
                     fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
@@ -147,9 +147,9 @@ final class CpuAllreduce {
         sharedTensors.reset();
     }
 
-    private void runLarge(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
+    private void runLargeOnHost(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
-        barrier(stamp);
+        localBarrier(stamp);
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors == null) {
             runStaged(stamp, reduction, fusedTensors);
@@ -165,22 +165,23 @@ final class CpuAllreduce {
             reduceInCopies(
                     reduction,
                     fusedTensors,
-                    piece -> reduction.finish(piece.memory(), piece.offset(), piece.count()));
+                    piece -> reduction.postscale(piece.memory(), piece.offset(), piece.count()));
         }
     }
 
     /// Reduces piece by piece over links. Used if no two ranks share memory. The piece size is the
     /// same on all ranks, wherever their tensors lie.
     private void runOverLinks(ScaledReduction reduction, FusedTensors fusedTensors) {
-        boolean single = fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
+        boolean isLargeSingle =
+                fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
         // No tensor may change before all ranks have started. Two ranks exchange stamps before they
         // reduce. More ranks, and ranks that prescale their output first, need a barrier.
-        boolean agreed = single && (cross.size() > 2 || reduction.prescales());
-        if (agreed) {
+        boolean hasBarrier = isLargeSingle && (cross.size() > 2 || reduction.prescales());
+        if (hasBarrier) {
             cross.barrier();
         }
-        boolean canReduceInOutput = single && fusedTensors.output(0).isNative();
-        if (canReduceInOutput && (agreed || fusedTensors.isInPlace())) {
+        boolean canReduceInOutput = isLargeSingle && fusedTensors.output(0).isNative();
+        if (canReduceInOutput && (hasBarrier || fusedTensors.isInPlace())) {
             reduceInOutput(reduction, fusedTensors, cross::allreduce);
         } else {
             reduceInCopies(reduction, fusedTensors, cross::allreduce);
@@ -196,7 +197,7 @@ final class CpuAllreduce {
         long pieceElements = pieceBytes() / byteSize;
         for (long start = 0; start < fusedTensors.elementCount(); start += pieceElements) {
             long elements = Math.min(pieceElements, fusedTensors.elementCount() - start);
-            reduction.prepare(output, start * byteSize, elements);
+            reduction.prescale(output, start * byteSize, elements);
             long since = activityRecorder.begin();
             reduce.accept(reduction.operands(output, start * byteSize, elements));
             activityRecorder.end(Activity.TCP_ALLREDUCE, since);
@@ -205,7 +206,7 @@ final class CpuAllreduce {
 
     /// Reduces the tensors piece by piece in scratch memory. Used for small tensors, for tensors on
     /// the heap, and for tensors that must not change before all ranks have started. An empty
-    /// operation is one empty piece, so that ranks still compare stamps.
+    /// collective is one empty piece, so that ranks still compare stamps.
     private void reduceInCopies(
             ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
         long count = fusedTensors.elementCount();
@@ -215,7 +216,7 @@ final class CpuAllreduce {
             long elements = Math.min(pieceElements, count - start);
             long since = activityRecorder.begin();
             fusedTensors.pack(start, elements, memory, 0);
-            reduction.prepare(memory, 0, elements);
+            reduction.prescale(memory, 0, elements);
             since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
             reduce.accept(reduction.operands(memory, 0, elements));
             since = activityRecorder.end(reduceActivity(), since);

@@ -38,7 +38,7 @@ public final class LinkCalibration {
         this.kernels = kernels;
     }
 
-    /// Measures the costs of this world. Every rank calls this once, before any operation.
+    /// Measures the costs of this world. Every rank calls this once, before any collective.
     public CostModel run(Topology topology, PointToPoint pointToPoint, LocalGroup local) {
         if (topology.domains().size() == 1) {
             return CostModel.DEFAULT;

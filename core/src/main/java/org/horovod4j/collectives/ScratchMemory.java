@@ -5,7 +5,7 @@ import org.horovod4j.transport.RegionLayout;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/// Private off-heap memory of this rank, for one operation at a time.
+/// Private off-heap memory of this rank, for one collective at a time.
 final class ScratchMemory implements AutoCloseable {
     private final MemorySegment notice;
     private Arena arena = Arena.ofShared();

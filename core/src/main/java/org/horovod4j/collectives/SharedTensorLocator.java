@@ -14,7 +14,7 @@ import java.util.WeakHashMap;
 
 /// Finds the tensors of all ranks of a host when they lie in shared memory on every rank.
 ///
-/// The location of a single tensor fits into the notice of its operation. The locations of several
+/// The location of a single tensor fits into the notice of its collective. The locations of several
 /// tensors are exchanged through the stages, and the result is cached. Exchanges are numbered. A
 /// rank that uses the same tensors in the same memory again posts the number of the exchange in its
 /// cache. If all ranks post the same number, all cached results are valid. Otherwise all ranks

@@ -1,4 +1,4 @@
-/// Collectives on host memory. This package selects the algorithm by the size of an operation and
+/// Collectives on host memory. This package selects the algorithm by the size of a collective and
 /// the location of the ranks.
 ///
 /// Start with [CpuBackend], then [CpuAllreduce]. Each collective has one file, which says what

@@ -38,7 +38,7 @@ import java.util.List;
 
 /// One process set on one of its ranks.
 ///
-/// It shares nothing with other process sets: it has its own memory, links, thread and operation
+/// It shares nothing with other process sets: it has its own memory, links, thread and batch
 /// numbers. So an operation of one set never waits for another set.
 final class ProcessSetRuntime {
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -73,9 +73,9 @@ final class ProcessSetRuntime {
             List<RankInfo> members,
             SharedMemory memory) {
         Topology topology = Topology.of(set.rank(), members);
-        boolean crowded = topology.localSize() > Runtime.getRuntime().availableProcessors();
+        boolean oversubscribed = topology.localSize() > Runtime.getRuntime().availableProcessors();
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
-        IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), crowded);
+        IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
 
         PointToPoint data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
         Links control = links(context, set, 2 * channel + 1, state);
@@ -114,7 +114,7 @@ final class ProcessSetRuntime {
                                 backend,
                                 new Dispatcher(backend, set.rank(), set.ranks()),
                                 state,
-                                crowded,
+                                oversubscribed,
                                 context.settings().tuning(),
                                 recorder,
                                 activities,
@@ -191,7 +191,7 @@ final class ProcessSetRuntime {
         long now = System.nanoTime();
         List<Pending> pending =
                 agent.pending().stream()
-                        .sorted(Comparator.comparingLong(TensorEntry::serial))
+                        .sorted(Comparator.comparingLong(TensorEntry::sequence))
                         .map(tensorEntry -> pending(tensorEntry, now))
                         .toList();
         TensorEntry<Integer> joining = agent.joining();

@@ -31,12 +31,12 @@ sealed interface RankAssignment extends AutoCloseable {
 
     /// The assignment that these settings ask for.
     ///
-    /// @param rehearsal runs before a process asks for a place in a job that trains already
-    static RankAssignment of(WorkerSettings settings, Runnable rehearsal) {
+    /// @param warmUp runs before a process asks for a place in a job that trains already
+    static RankAssignment of(WorkerSettings settings, Runnable warmUp) {
         ElasticWorker worker = settings.elastic();
         return worker != null
                         && settings.rendezvousSettings() instanceof RendezvousSettings.Server server
-                ? new ElasticAssignment(settings, worker, server, rehearsal)
+                ? new ElasticAssignment(settings, worker, server, warmUp)
                 : new StaticAssignment(settings);
     }
 

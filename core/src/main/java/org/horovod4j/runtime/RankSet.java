@@ -5,9 +5,9 @@ import java.util.List;
 /// A process set as one rank sees it.
 ///
 /// @param id its number
-/// @param ranks its ranks as ranks of the world, ascending
-/// @param worldRank this rank in the world
-record RankSet(int id, List<Integer> ranks, int worldRank) {
+/// @param ranks its ranks as job ranks, ascending
+/// @param jobRank the job rank of this process
+record RankSet(int id, List<Integer> ranks, int jobRank) {
     RankSet {
         ranks = List.copyOf(ranks);
     }
@@ -17,11 +17,11 @@ record RankSet(int id, List<Integer> ranks, int worldRank) {
     }
 
     boolean isIncluded() {
-        return ranks.contains(worldRank);
+        return ranks.contains(jobRank);
     }
 
     /// This rank in the set, or -1.
     int rank() {
-        return ranks.indexOf(worldRank);
+        return ranks.indexOf(jobRank);
     }
 }

@@ -1,11 +1,11 @@
 package org.horovod4j.spi;
 
-/// The phases of an operation, with the names of Horovod's timeline where Horovod has the same
+/// The phases of a collective, with the names of Horovod's timeline where Horovod has the same
 /// phase.
 public enum Activity {
     /// Copies tensors one after the other into memory that is reduced or sent as a whole.
     MEMCPY_IN_FUSION_BUFFER,
-    /// Waits for another rank of the host to start the operation or to finish its part.
+    /// Waits for another rank of the host to start the collective or to finish its part.
     WAIT_FOR_DATA,
     /// Reduces the data of the host's ranks in shared memory.
     SHM_ALLREDUCE,

@@ -1,6 +1,6 @@
 package org.horovod4j.spi;
 
-/// Records how long each [Activity] of an operation takes. A backend calls it.
+/// Records how long each [Activity] of a collective takes. A backend calls it.
 ///
 /// While recording is off, each call costs one memory read and does not read the clock:
 ///

@@ -11,10 +11,10 @@ import java.util.List;
 
 /// Performs collectives, one at a time.
 ///
-/// All ranks pass the same `stamp` to the same operation. If the stamp of another rank differs, the
-/// backend throws before it changes any tensor.
+/// All ranks pass the same `stamp` to the same collective. If the stamp of another rank differs,
+/// the backend throws before it changes any tensor.
 ///
-/// No tensor changes before all ranks have started the operation. Until then the ranks can abandon
+/// No tensor changes before all ranks have started the collective. Until then the ranks can cancel
 /// it together: each calls [#reset], and the tensors are unchanged.
 ///
 /// ```java
@@ -35,7 +35,7 @@ public interface Backend extends AutoCloseable {
     /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
     void allreduce(long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
-    /// Reduce-scatter over fused tensors. Each rank receives its own window.
+    /// Reduce-scatter over fused tensors. Each rank receives its own output range of each tensor.
     ///
     /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
     void reducescatter(
@@ -64,10 +64,10 @@ public interface Backend extends AutoCloseable {
     /// sizes.
     long reproducibleFusionBytes();
 
-    /// Uses `tuning` from the next operation on. All ranks call this before the same operation.
+    /// Uses `tuning` from the next collective on. All ranks call this before the same collective.
     void tune(Tuning tuning);
 
-    /// Discards the state of an operation that failed or was abandoned. All ranks call this between
+    /// Discards the state of a collective that failed or was cancelled. All ranks call this between
     /// two exchanges of the control plane.
     void reset();
 

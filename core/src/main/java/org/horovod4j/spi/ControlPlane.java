@@ -5,8 +5,9 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 import java.util.Map;
 
-/// The slow, reliable channel beside the data. Over it ranks join, exchange metadata, ask each
-/// other for their state and learn which ranks are gone. One instance serves one rank in one world.
+/// A slow, reliable channel that is separate from the links. Over it ranks join, exchange metadata,
+/// ask each other for their state and learn which ranks are gone. One instance serves one rank in
+/// one world.
 public interface ControlPlane extends AutoCloseable {
     /// Publishes `self` and waits for all other ranks. From then on `listener` is called on a
     /// thread of the control plane.
@@ -20,7 +21,7 @@ public interface ControlPlane extends AutoCloseable {
     ///
     /// @return the bytes of all ranks, by rank
     /// @throws org.horovod4j.PeerLostException if a rank is lost
-    /// @throws org.horovod4j.ShutDownException if a rank has left in order, or this rank is about
+    /// @throws org.horovod4j.ShutDownException if a rank has called shutdown, or this rank is about
     ///     to leave
     List<byte[]> allgather(String topic, byte[] mine);
 
@@ -38,8 +39,8 @@ public interface ControlPlane extends AutoCloseable {
 
     /// Announces that this rank leaves.
     ///
-    /// @param completed the number of operations this rank completed in each process set; the other
-    ///     ranks can finish these. Empty if this rank failed during an operation
+    /// @param completed the number of batches that this rank completed in each process set; the
+    ///     other ranks can finish these. Empty if this rank failed during a batch
     /// @param orderly whether the program asked to leave
     /// @param reason the text for the other ranks: "called shutdown", "its process has ended", …
     void leave(Map<Integer, Long> completed, boolean orderly, String reason);
@@ -49,7 +50,7 @@ public interface ControlPlane extends AutoCloseable {
 
     /// Callbacks of the control plane. They run on its thread and must not block.
     interface Listener {
-        /// A rank is gone. Called for every rank that leaves in order, and for the first rank that
+        /// A rank is gone. Called for every rank that calls shutdown, and for the first rank that
         /// fails.
         void rankDeparted(RankDeparture rankDeparture);
 

@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 
-/// Tensors of one data type that one operation processes together, as if they were a single array.
-/// The operation copies them in and out of that array piece by piece.
+/// Tensors of one data type that one collective processes together, as if they were a single array.
+/// The collective copies them in and out of that array piece by piece.
 ///
 /// Sizes are fixed at construction. The memory can change, so a plan that repeats creates its
 /// instances once. One thread at a time uses an instance.
@@ -19,12 +19,12 @@ public final class FusedTensors {
     /// count.
     private final long[] starts;
 
-    /// The window of each tensor that this rank receives, in elements of the tensor.
-    private final long[] windowStarts;
+    /// The elements of each tensor that this rank receives: the tensor's *output range*.
+    private final long[] outputStarts;
 
-    private final long[] windowEnds;
+    private final long[] outputEnds;
 
-    /// Whether every window is its whole tensor.
+    /// Whether every output range is the whole tensor.
     private final boolean whole;
 
     private final MemorySegment[] inputs;
@@ -37,31 +37,31 @@ public final class FusedTensors {
         this(dataType, elementCounts, new long[elementCounts.length], elementCounts);
     }
 
-    /// Tensors of which this rank receives a window, as in a reducescatter.
+    /// Tensors of which this rank receives a range of elements, as in a reducescatter.
     ///
     /// @param elementCounts the element count of each tensor
-    /// @param windowStarts the first element of each tensor's window
-    /// @param windowEnds the first element after each tensor's window
+    /// @param outputStarts the first element of each tensor's output range
+    /// @param outputEnds the first element after each tensor's output range
     public FusedTensors(
-            DataType dataType, long[] elementCounts, long[] windowStarts, long[] windowEnds) {
+            DataType dataType, long[] elementCounts, long[] outputStarts, long[] outputEnds) {
         this.dataType = dataType;
         this.starts = new long[elementCounts.length + 1];
         for (int i = 0; i < elementCounts.length; i++) {
             starts[i + 1] = starts[i] + elementCounts[i];
         }
-        this.windowStarts = windowStarts.clone();
-        this.windowEnds = windowEnds.clone();
+        this.outputStarts = outputStarts.clone();
+        this.outputEnds = outputEnds.clone();
         this.whole =
-                Arrays.stream(windowStarts).allMatch(from -> from == 0)
-                        && Arrays.equals(elementCounts, windowEnds);
+                Arrays.stream(outputStarts).allMatch(from -> from == 0)
+                        && Arrays.equals(elementCounts, outputEnds);
         this.inputs = new MemorySegment[elementCounts.length];
         this.outputs = new MemorySegment[elementCounts.length];
         Arrays.fill(inputs, MemorySegment.NULL);
         Arrays.fill(outputs, MemorySegment.NULL);
     }
 
-    /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The window of this
-    /// rank is its own rows.
+    /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The output range
+    /// of this rank is its own rows.
     ///
     /// @param shapes the shapes of the tensors, none of them a scalar
     /// @param size the number of ranks
@@ -86,11 +86,11 @@ public final class FusedTensors {
     }
 
     /// Sets the memory of tensor `index`: its elements are read from `input`, and this rank's
-    /// window is written to `output`. Both may be the same memory if the window is the whole
-    /// tensor.
+    /// output range is written to `output`. Both may be the same memory if the output range is the
+    /// whole tensor.
     public void set(int index, MemorySegment input, MemorySegment output) {
         checkSize("input", index, input, starts[index + 1] - starts[index]);
-        checkSize("output", index, output, windowEnds[index] - windowStarts[index]);
+        checkSize("output", index, output, outputEnds[index] - outputStarts[index]);
         inputs[index] = input;
         outputs[index] = output;
     }
@@ -133,7 +133,7 @@ public final class FusedTensors {
         return outputs[index];
     }
 
-    /// Whether every window is its whole tensor and every output is its input.
+    /// Whether every output range is the whole tensor and every output is its input.
     public boolean isInPlace() {
         if (!whole) {
             return false;
@@ -146,17 +146,17 @@ public final class FusedTensors {
         return true;
     }
 
-    /// Copies each window from input to output, for an operation that changes no values.
+    /// Copies each output range from input to output, for a collective that changes no values.
     public void copy() {
         int byteSize = dataType.byteSize();
         for (int i = 0; i < inputs.length; i++) {
             if (!whole || !isInPlace(i)) {
                 MemorySegment.copy(
                         inputs[i],
-                        windowStarts[i] * byteSize,
+                        outputStarts[i] * byteSize,
                         outputs[i],
                         0,
-                        (windowEnds[i] - windowStarts[i]) * byteSize);
+                        (outputEnds[i] - outputStarts[i]) * byteSize);
             }
         }
     }
@@ -181,20 +181,20 @@ public final class FusedTensors {
     }
 
     /// Copies `count` elements of `source` to the outputs. They are the elements of the fused array
-    /// from `first` on; those outside the windows are skipped.
+    /// from `first` on; those outside the output ranges are skipped.
     public void unpack(MemorySegment source, long offset, long first, long count) {
         int byteSize = dataType.byteSize();
         long end = first + count;
         for (int i = tensorAt(first); i < outputs.length && starts[i] < end; i++) {
-            long window = starts[i] + windowStarts[i];
-            long from = Math.max(first, window);
-            long to = Math.min(end, starts[i] + windowEnds[i]);
+            long outputStart = starts[i] + outputStarts[i];
+            long from = Math.max(first, outputStart);
+            long to = Math.min(end, starts[i] + outputEnds[i]);
             if (from < to) {
                 MemorySegment.copy(
                         source,
                         offset + (from - first) * byteSize,
                         outputs[i],
-                        (from - window) * byteSize,
+                        (from - outputStart) * byteSize,
                         (to - from) * byteSize);
             }
         }

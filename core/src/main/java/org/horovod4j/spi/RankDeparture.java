@@ -8,7 +8,7 @@ import java.util.Map;
 /// @param host the host it ran on
 /// @param reason why it is gone: "killed by signal 9 (SIGKILL)", "silent for 10 s", …
 /// @param orderly whether it called `shutdown`; otherwise it failed
-/// @param completed the number of operations it completed in each process set; the other ranks can
+/// @param completed the number of batches it completed in each process set; the other ranks can
 ///     finish these. Empty if unknown
 public record RankDeparture(
         int rank, String host, String reason, boolean orderly, Map<Integer, Long> completed) {
@@ -16,7 +16,7 @@ public record RankDeparture(
         completed = Map.copyOf(completed);
     }
 
-    /// The number of operations of `processSet` that the rank completed; 0 if unknown.
+    /// The number of batches of `processSet` that the rank completed; 0 if unknown.
     public long completed(int processSet) {
         return completed.getOrDefault(processSet, 0L);
     }

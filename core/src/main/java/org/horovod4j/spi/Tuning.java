@@ -3,9 +3,9 @@ package org.horovod4j.spi;
 import java.time.Duration;
 
 /// The parameters that the autotuner may change while a job runs. Every rank uses the same tuning
-/// for the same operation.
+/// for the same collective.
 ///
-/// @param fusionThreshold the most bytes that are fused into one operation; 0 fuses nothing
+/// @param fusionThreshold the most bytes that are fused into one batch; 0 fuses nothing
 /// @param cycleTime how long a rank collects requests before it sends them
 /// @param roundBytes the bytes of a large tensor that are packed, reduced and unpacked at a time
 ///     within a host

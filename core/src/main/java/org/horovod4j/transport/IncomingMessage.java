@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /// A message that is being received.
 final class IncomingMessage {
-    private final MemorySegment window;
+    private final MemorySegment buffer;
     private Link link = PointToPoint.NullLink.INSTANCE;
     private MessageSink sink = MessageSink.into(MemorySegment.NULL, 0, 0);
     private long stamp;
@@ -12,13 +12,13 @@ final class IncomingMessage {
     /// Bytes of the payload that the sink has taken.
     private long consumed;
 
-    /// Bytes in the window, including the stamp until it has been read.
+    /// Bytes in the buffer, including the stamp until it has been read.
     private long filled;
 
     private boolean stampRead;
 
-    IncomingMessage(MemorySegment window) {
-        this.window = window;
+    IncomingMessage(MemorySegment buffer) {
+        this.buffer = buffer;
     }
 
     void begin(Link link, long stamp, MessageSink sink) {
@@ -35,7 +35,7 @@ final class IncomingMessage {
     /// @return whether any byte was received
     boolean step() {
         MemorySegment direct = stampRead && filled == 0 ? sink.direct() : null;
-        return direct == null ? stepThroughWindow() : stepDirect(direct);
+        return direct == null ? stepThroughBuffer() : stepDirect(direct);
     }
 
     boolean isDone() {
@@ -49,33 +49,33 @@ final class IncomingMessage {
         return count > 0;
     }
 
-    private boolean stepThroughWindow() {
+    private boolean stepThroughBuffer() {
         long start = stampRead ? 0 : PointToPoint.STAMP_BYTES;
-        long windowLimit = Math.min(window.byteSize(), start + sink.length() - consumed);
+        long bufferLimit = Math.min(buffer.byteSize(), start + sink.length() - consumed);
         long count =
-                filled == windowLimit ? 0 : link.tryReceive(window, filled, windowLimit - filled);
+                filled == bufferLimit ? 0 : link.tryReceive(buffer, filled, bufferLimit - filled);
         filled += count;
         if (filled < start) {
             return count > 0;
         }
-        if (!stampRead && window.get(PointToPoint.STAMP, 0) != stamp) {
+        if (!stampRead && buffer.get(PointToPoint.STAMP, 0) != stamp) {
             throw new StampMismatchException(link.peer());
         }
         return drain(start) || count > 0;
     }
 
-    /// Passes to the sink as much as it accepts, and moves the rest to the start of the window.
+    /// Passes to the sink as much as it accepts, and moves the rest to the start of the buffer.
     private boolean drain(long start) {
         long available = Math.min(filled - start, sink.limit() - consumed);
         boolean last = consumed + available == sink.length();
         long count = last ? available : available - available % sink.granularity();
         if (count > 0) {
-            sink.accept(window, start, consumed, count);
+            sink.accept(buffer, start, consumed, count);
             consumed += count;
         }
         if (count > 0 || !stampRead) {
             long rest = filled - start - count;
-            MemorySegment.copy(window, start + count, window, 0, rest);
+            MemorySegment.copy(buffer, start + count, buffer, 0, rest);
             filled = rest;
         }
         stampRead = true;

@@ -9,8 +9,8 @@ import java.util.List;
 
 /// The ranks that share memory with this rank, and how they synchronize.
 ///
-/// An operation starts with one *notice* per rank: its stamp and a small payload. Each region has
-/// two slots for notices, used in turn. A notice is never overwritten while it is read. A rank
+/// A collective starts with one *notice* per rank: its stamp and a small payload. Each region has
+/// two places for notices, used in turn. A notice is never overwritten while it is read. A rank
 /// posts notice `t + 2` only after it has seen notice `t + 1` of all others, and each of them posts
 /// `t + 1` only after it has read all notices `t`. Larger data go through *stages*, a ring of
 /// buffers. The [Counter]s say when a stage may be reused.
@@ -89,7 +89,7 @@ public final class LocalGroup {
         }
     }
 
-    /// The value of this rank's counter. Between operations it is the same on all members.
+    /// The value of this rank's counter. Between collectives it is the same on all members.
     public long counterValue(Counter counter) {
         return counters[counter.ordinal()];
     }
@@ -119,29 +119,29 @@ public final class LocalGroup {
         }
     }
 
-    /// Claims the next share of a member's part. Each share goes to exactly one rank. A rank that
-    /// has finished its own part claims shares of other parts.
+    /// Claims the next chunk of a member's part. Each chunk goes to exactly one rank. A rank that
+    /// has finished its own part claims chunks of other parts.
     ///
-    /// @return the number of the share, from 0; it may be beyond the last share
+    /// @return the number of the chunk, from 0; it may be beyond the last chunk
     public long claim(int member) {
         return (long) LONG.getAndAdd(regions[member], RegionLayout.CLAIMED, 1L);
     }
 
-    /// Numbers the shares of this rank's part from 0 again. The caller ensures that no member still
-    /// claims shares of the last operation, and that a [#barrier] precedes the claims of the next
+    /// Numbers the chunks of this rank's part from 0 again. The caller ensures that no member still
+    /// claims chunks of the last collective, and that a [#barrier] precedes the claims of the next
     /// one.
     public void resetClaims() {
         LONG.setRelease(regions[index], RegionLayout.CLAIMED, 0L);
     }
 
     /// The offset of the stage of a round, the same in every region. Rounds are numbered across
-    /// operations.
+    /// collectives.
     public long stageOffset(long round) {
         return RegionLayout.stageOffset(round);
     }
 
-    /// Resets notices, counters and claims after a failed or abandoned operation. All members call
-    /// this while none of them is in an operation.
+    /// Resets notices, counters and claims after a failed or cancelled collective. All members call
+    /// this while none of them is in a collective.
     public void reset() {
         sequence = 0;
         for (Counter counter : Counter.values()) {

@@ -4,28 +4,28 @@ import java.lang.foreign.MemorySegment;
 
 /// A message that is being sent.
 ///
-/// The stamp, and as much of the payload as fits, are copied to a window and sent from there. The
+/// The stamp, and as much of the payload as fits, are copied to a buffer and sent from there. The
 /// rest of an off-heap payload is sent directly from its memory. A payload on the heap goes through
-/// the window completely, because the system cannot read heap memory.
+/// the buffer completely, because the system cannot read heap memory.
 final class OutgoingMessage {
     private static final long MAX_COPY_BYTES = 64 * 1024;
 
-    private final MemorySegment window;
+    private final MemorySegment buffer;
     private Link link = PointToPoint.NullLink.INSTANCE;
     private MemorySegment payload = MemorySegment.NULL;
     private long payloadOffset;
     private long length;
 
-    /// Bytes of the payload that were sent or copied to the window.
+    /// Bytes of the payload that were sent or copied to the buffer.
     private long consumed;
 
-    /// Bytes in the window, and how many of these were sent.
+    /// Bytes in the buffer, and how many of these were sent.
     private long filled;
 
     private long drained;
 
-    OutgoingMessage(MemorySegment window) {
-        this.window = window;
+    OutgoingMessage(MemorySegment buffer) {
+        this.buffer = buffer;
     }
 
     void begin(Link link, long stamp, MemorySegment payload, long offset, long length) {
@@ -34,7 +34,7 @@ final class OutgoingMessage {
         this.payloadOffset = offset;
         this.length = length;
         this.consumed = 0;
-        window.set(PointToPoint.STAMP, 0, stamp);
+        buffer.set(PointToPoint.STAMP, 0, stamp);
         fill(PointToPoint.STAMP_BYTES);
     }
 
@@ -43,7 +43,7 @@ final class OutgoingMessage {
     /// @return whether any byte was sent
     boolean step() {
         if (drained < filled) {
-            long count = link.trySend(window, drained, filled - drained);
+            long count = link.trySend(buffer, drained, filled - drained);
             drained += count;
             if (drained < filled || consumed == length) {
                 return count > 0;
@@ -69,7 +69,7 @@ final class OutgoingMessage {
 
     private void fill(long start) {
         long count = Math.min(length - consumed, MAX_COPY_BYTES);
-        MemorySegment.copy(payload, payloadOffset + consumed, window, start, count);
+        MemorySegment.copy(payload, payloadOffset + consumed, buffer, start, count);
         consumed += count;
         filled = start + count;
         drained = 0;

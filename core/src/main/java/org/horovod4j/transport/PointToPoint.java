@@ -6,11 +6,11 @@ import java.lang.foreign.ValueLayout;
 
 /// Sends and receives stamped messages over links. It can send and receive at the same time.
 ///
-/// A message is the stamp of its operation followed by the payload. Both ends know the length, so
+/// A message is the stamp of its collective followed by the payload. Both ends know the length, so
 /// it is not sent. A short payload is sent together with the stamp in one call.
 public final class PointToPoint implements AutoCloseable {
-    /// Received bytes are processed in sections of this size, which fits into a level-2 cache.
-    static final int WINDOW_BYTES = 256 * 1024;
+    /// The size of the send buffer and of the receive buffer. Both fit into a level-2 cache.
+    static final int BUFFER_BYTES = 256 * 1024;
 
     static final int STAMP_BYTES = Long.BYTES;
     static final ValueLayout.OfLong STAMP = ValueLayout.JAVA_LONG_UNALIGNED;
@@ -19,9 +19,9 @@ public final class PointToPoint implements AutoCloseable {
     private final IdleStrategy idleStrategy;
     private final Arena arena = Arena.ofShared();
     private final OutgoingMessage outgoing =
-            new OutgoingMessage(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
+            new OutgoingMessage(arena.allocate(STAMP_BYTES + BUFFER_BYTES, 64));
     private final IncomingMessage incoming =
-            new IncomingMessage(arena.allocate(STAMP_BYTES + WINDOW_BYTES, 64));
+            new IncomingMessage(arena.allocate(STAMP_BYTES + BUFFER_BYTES, 64));
     private long stamp;
 
     public PointToPoint(Links links, IdleStrategy idleStrategy) {
@@ -29,7 +29,7 @@ public final class PointToPoint implements AutoCloseable {
         this.idleStrategy = idleStrategy;
     }
 
-    /// Starts an operation: all messages until the next call carry `stamp`.
+    /// Starts a collective: all messages until the next call carry `stamp`.
     public void begin(long stamp) {
         this.stamp = stamp;
     }

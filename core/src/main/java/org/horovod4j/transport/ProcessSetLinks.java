@@ -8,18 +8,18 @@ import java.util.List;
 /// [Link#peer] is still the rank in the world, which is the one to name in an error.
 public final class ProcessSetLinks implements Links {
     private final Links links;
-    private final List<Integer> worldRanks;
+    private final List<Integer> jobRanks;
 
     /// @param links the links by rank in the world
-    /// @param worldRanks the members of the process set, by set rank
-    public ProcessSetLinks(Links links, List<Integer> worldRanks) {
+    /// @param jobRanks the members of the process set, by set rank
+    public ProcessSetLinks(Links links, List<Integer> jobRanks) {
         this.links = links;
-        this.worldRanks = List.copyOf(worldRanks);
+        this.jobRanks = List.copyOf(jobRanks);
     }
 
     @Override
     public Link link(int peer) {
-        return links.link(worldRanks.get(peer));
+        return links.link(jobRanks.get(peer));
     }
 
     @Override

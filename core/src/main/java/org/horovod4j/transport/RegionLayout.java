@@ -25,7 +25,7 @@ public final class RegionLayout {
     // A region: two notices, the counters, the claim counter, the stages.
     private static final long COUNTERS = 2 * NOTICE;
 
-    /// The claim counter: how many shares of this rank's part were claimed, by this rank or others.
+    /// The claim counter: how many chunks of this rank's part were claimed, by this rank or others.
     static final long CLAIMED = COUNTERS + Counter.values().length * CACHE_LINE_PAIR;
 
     private static final long STAGES_START = CLAIMED + CACHE_LINE_PAIR;

@@ -6,7 +6,7 @@
 /// [IdleStrategy].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
-/// - Invariant: every message and every notice carries the stamp of its operation. Data after a
+/// - Invariant: every message and every notice carries the stamp of its collective. Data after a
 ///   different stamp is not used.
 @NullMarked
 package org.horovod4j.transport;

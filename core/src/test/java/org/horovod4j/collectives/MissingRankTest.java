@@ -30,7 +30,7 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/// If one rank never starts an operation, the other ranks abandon it. No tensor has changed then,
+/// If one rank never starts a collective, the other ranks cancel it. No tensor has changed then,
 /// and after a reset the next operation gives correct results.
 class MissingRankTest {
     /// Small enough for a notice, for the stages, and large enough for several pieces and rounds.
@@ -95,7 +95,7 @@ class MissingRankTest {
         backend.allreduce(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
     }
 
-    /// The window of every rank is the whole tensor.
+    /// The output range of every rank is the whole tensor.
     private static void reducescatter(int rank, Backend backend, Tensor input, Tensor output) {
         FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
         FusionCase.set(fusedTensors, List.of(input), List.of(output));

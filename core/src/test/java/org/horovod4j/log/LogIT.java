@@ -35,7 +35,7 @@ class LogIT {
 
         static void logLines() {
             System.Logger logger = Log.of(Program.class);
-            logger.log(Level.INFO, "nobody cares");
+            logger.log(Level.INFO, "a detail");
             logger.log(Level.WARNING, "all is well");
         }
     }
@@ -113,7 +113,7 @@ class LogIT {
                 """);
         List<String> configured = List.of("-Djava.util.logging.config.file=" + configuration);
         assertThat(run(Program.class, configured, TestJvm.CLASS_PATH))
-                .containsExactly("mine INFO nobody cares", "mine WARNING all is well");
+                .containsExactly("mine INFO a detail", "mine WARNING all is well");
     }
 
     @Test
@@ -122,7 +122,7 @@ class LogIT {
         List<String> lines = run(LateApplication.class, plain, TestJvm.CLASS_PATH);
         assertThat(lines.getFirst()).matches(OURS);
         assertThat(lines.subList(1, lines.size()))
-                .contains("INFO: nobody cares", "WARNING: all is well");
+                .contains("INFO: a detail", "WARNING: all is well");
     }
 
     @Test
@@ -132,7 +132,7 @@ class LogIT {
                 services.resolve("java.lang.System$LoggerFinder"),
                 UpperCaseLoggerFinder.class.getName());
         assertThat(run(Program.class, List.of(), folder + File.pathSeparator + TestJvm.CLASS_PATH))
-                .containsExactly("NOBODY CARES", "ALL IS WELL");
+                .containsExactly("A DETAIL", "ALL IS WELL");
     }
 
     /// The lines of the program on standard error.

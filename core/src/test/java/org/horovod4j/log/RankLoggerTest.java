@@ -66,7 +66,7 @@ class RankLoggerTest {
         logger.log(
                 Level.DEBUG,
                 () -> {
-                    throw new AssertionError("made a text for nobody");
+                    throw new AssertionError("made a text that is not logged");
                 });
         assertThat(logger.isLoggable(Level.DEBUG)).isFalse();
         assertThat(logger.isLoggable(Level.OFF)).isFalse();

@@ -17,7 +17,7 @@ record CallResult(String occasion, String type, int lostRank, String host, Strin
     /// The call did not fail.
     static final String WENT_WELL = "none";
 
-    private static final int NOBODY = -2;
+    private static final int NO_RANK = -2;
     private static final Pattern LINE =
             Pattern.compile("result (\\S+) (\\S+) (-?\\d+) '([^']*)' (.*)");
 
@@ -26,11 +26,11 @@ record CallResult(String occasion, String type, int lostRank, String host, Strin
         CallResult callResult;
         try {
             call.run();
-            callResult = new CallResult(occasion, WENT_WELL, NOBODY, "", "");
+            callResult = new CallResult(occasion, WENT_WELL, NO_RANK, "", "");
         } catch (PeerLostException e) {
             callResult = report(occasion, e, e.lostRank(), e.host());
         } catch (RuntimeException e) {
-            callResult = report(occasion, e, NOBODY, "");
+            callResult = report(occasion, e, NO_RANK, "");
         }
         System.out.println(callResult.line());
     }

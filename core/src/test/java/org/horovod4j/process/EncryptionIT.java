@@ -20,10 +20,10 @@ import java.util.Set;
 /// What a job reveals on the network, and how it fails if its processes disagree about encryption.
 class EncryptionIT {
     /// A text in the tensors, sent over links.
-    private static final String WEIGHT = "WEIGHTS THAT NOBODY ELSE SHALL SEE ";
+    private static final String WEIGHT = "WEIGHTS THAT MUST STAY SECRET ";
 
     /// A text in what ranks publish when they join, sent over the rendezvous.
-    private static final String HOST = "host-that-nobody-else-shall-see";
+    private static final String HOST = "host-that-must-stay-secret";
 
     private static final int REPEATS = 30_000;
 

@@ -72,12 +72,12 @@ final class PacketSniffer implements AutoCloseable {
     Set<String> seen() throws IOException {
         byte[] mark = MARK.getBytes(ISO_8859_1);
         try (DatagramSocket sender = new DatagramSocket()) {
-            InetSocketAddress nobody =
+            InetSocketAddress ownAddress =
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), sender.getLocalPort());
             await().atMost(TestJob.TIMEOUT)
                     .until(
                             () -> {
-                                sender.send(new DatagramPacket(mark, mark.length, nobody));
+                                sender.send(new DatagramPacket(mark, mark.length, ownAddress));
                                 return seen.contains(MARK);
                             });
         }

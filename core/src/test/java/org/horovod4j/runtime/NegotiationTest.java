@@ -245,9 +245,9 @@ class NegotiationTest {
         }
     }
 
-    /// One rank leaves the plan while all others wait for it inside an operation, which they abandon.
+    /// One rank leaves the plan while all others wait for it inside a batch, which they cancel.
     @MultiRankLayouts
-    void aPlanIsLockedAgainAfterOneOfItsOperationsWasAbandoned(Layout layout) {
+    void aPlanIsLockedAgainAfterOneOfItsBatchesWasCancelled(Layout layout) {
         List<String> names = List.of("a", "b", "c");
         CyclicBarrier stepsAreOver = new CyclicBarrier(layout.size());
         layout.world()

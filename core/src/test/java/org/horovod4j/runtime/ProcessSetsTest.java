@@ -41,9 +41,9 @@ class ProcessSetsTest {
     private static void sumsItsRanks(ProcessSet set, String name, int times) {
         int expected = set.ranks().stream().mapToInt(Integer::intValue).sum();
         Communicator comm = set.communicator();
-        int worldRank = set.ranks().get(comm.rank());
+        int jobRank = set.ranks().get(comm.rank());
         for (int i = 0; i < times; i++) {
-            Tensor tensor = Tensor.of(new int[] {worldRank, 1});
+            Tensor tensor = Tensor.of(new int[] {jobRank, 1});
             comm.allreduce(name, tensor, ReduceOp.SUM);
             assertThat(tensor.toIntArray()).containsExactly(expected, set.size());
         }

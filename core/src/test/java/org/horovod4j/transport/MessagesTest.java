@@ -17,12 +17,12 @@ import java.util.SplittableRandom;
 /// and to any memory.
 class MessagesTest {
     private static final long STAMP = 0x1234_5678_9abc_def0L;
-    private static final int WINDOW = PointToPoint.STAMP_BYTES + PointToPoint.WINDOW_BYTES;
+    private static final int BUFFER = PointToPoint.STAMP_BYTES + PointToPoint.BUFFER_BYTES;
 
     private final OutgoingMessage outgoingMessage =
-            new OutgoingMessage(Arena.ofAuto().allocate(WINDOW, 64));
+            new OutgoingMessage(Arena.ofAuto().allocate(BUFFER, 64));
     private final IncomingMessage incomingMessage =
-            new IncomingMessage(Arena.ofAuto().allocate(WINDOW, 64));
+            new IncomingMessage(Arena.ofAuto().allocate(BUFFER, 64));
 
     /// Off-heap memory, and heap memory.
     private static List<MemorySegment> memories(int length) {

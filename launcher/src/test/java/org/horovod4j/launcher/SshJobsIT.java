@@ -88,7 +88,7 @@ class SshJobsIT {
     /// A program that launches a function on two hosts, and prints the results. It is a separate
     /// process, since only its `ssh` knows the hosts.
     static final class Program {
-        private static final int NOBODY = -1;
+        private static final int NO_RANK = -1;
 
         private Program() {}
 
@@ -120,7 +120,7 @@ class SshJobsIT {
 
     @Test
     void resultsOfAllHostsAreReturnedByRank() throws Exception {
-        try (LauncherProcess program = startProgram(Program.NOBODY)) {
+        try (LauncherProcess program = startProgram(Program.NO_RANK)) {
             assertThat(program.exitCode()).as(program::stderr).isZero();
             assertThat(program.stdout())
                     .isEqualTo("[0 on hvdssh1: 6, 1 on hvdssh1: 6, 2 on hvdssh2: 6]\n");

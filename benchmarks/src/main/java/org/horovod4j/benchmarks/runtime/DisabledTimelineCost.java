@@ -47,7 +47,7 @@ final class DisabledTimelineCost {
         }
         double nanos = System.nanoTime() - start;
         if (on > 0) {
-            throw new IllegalStateException("a recorder that nobody has started is on");
+            throw new IllegalStateException("the recorder is on, but was not started");
         }
         return nanos / CHECKS_PER_ROUND;
     }

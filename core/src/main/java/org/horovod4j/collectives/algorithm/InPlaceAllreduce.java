@@ -19,18 +19,18 @@ import java.util.Arrays;
 /// boundaries. Each rank reduces its part over the tensors of all ranks and writes the result to
 /// all of them. It works piece by piece, so it writes cache lines that it has just read.
 ///
-/// Large parts are divided into shares. A rank claims each share before it reduces it, and no other
-/// rank accesses that share. A rank that has finished its part claims shares of other parts.
+/// Large parts are divided into chunks. A rank claims each chunk before it reduces it, and no other
+/// rank accesses that chunk. A rank that has finished its part claims chunks of other parts.
 /// Otherwise a rank whose core is busy with something else would delay all ranks in every
-/// operation. The result does not depend on which rank reduces a share, because the ranks' values
+/// collective. The result does not depend on which rank reduces a chunk, because the ranks' values
 /// are always added in the same order.
 public final class InPlaceAllreduce {
     /// The bytes that are reduced and written at a time.
     private static final long PIECE_BYTES = 16 * 1024;
 
-    /// The size of a share: about ten microseconds of work, so that the cost of a claim is
+    /// The size of a chunk: about ten microseconds of work, so that the cost of a claim is
     /// negligible.
-    private static final long SHARE_BYTES = 128 * 1024;
+    private static final long CHUNK_BYTES = 128 * 1024;
 
     private final LocalGroup local;
     private final ActivityRecorder activityRecorder;
@@ -50,14 +50,14 @@ public final class InPlaceAllreduce {
             ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         long base = local.counterValue(Counter.REDUCED);
         if (reduction.prescales()) {
-            prepare(reduction, fusedTensors, tensors);
+            prescale(reduction, fusedTensors, tensors);
             local.increment(Counter.PACKED);
             local.awaitAll(Counter.PACKED, base + 1);
         }
         long since = activityRecorder.begin();
         reduceParts(reduction, fusedTensors, tensors);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
-        // Counts as one round: between operations the three counters are equal.
+        // Counts as one round: between collectives the three counters are equal.
         local.advanceTo(Counter.PACKED, base + 1);
         local.advanceTo(Counter.UNPACKED, base + 1);
         local.advanceTo(Counter.REDUCED, base + 1);
@@ -67,24 +67,24 @@ public final class InPlaceAllreduce {
     }
 
     /// Prescales this rank's own tensors.
-    private void prepare(
+    private void prescale(
             ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         for (int i = 0; i < tensors.length; i++) {
             long count = fusedTensors.start(i + 1) - fusedTensors.start(i);
-            reduction.prepare(tensors[i][local.index()], 0, count);
+            reduction.prescale(tensors[i][local.index()], 0, count);
         }
     }
 
-    /// Reduces this rank's part, and then shares of other parts if the parts are large enough to
+    /// Reduces this rank's part, and then chunks of other parts if the parts are large enough to
     /// have several.
     private void reduceParts(
             ScaledReduction reduction, FusedTensors fusedTensors, MemorySegment[][] tensors) {
         int size = local.size();
         long count = fusedTensors.elementCount();
-        if (count / size * reduction.byteSize() <= SHARE_BYTES) {
+        if (count / size * reduction.byteSize() <= CHUNK_BYTES) {
             long first = Partition.start(count, local.index(), size);
             long end = Partition.start(count, local.index() + 1, size);
-            reduceShare(first, end, reduction, fusedTensors, tensors);
+            reduceChunk(first, end, reduction, fusedTensors, tensors);
             return;
         }
         for (int step = 0; step < size; step++) {
@@ -92,7 +92,7 @@ public final class InPlaceAllreduce {
         }
     }
 
-    /// Reduces the unclaimed shares of a member's part.
+    /// Reduces the unclaimed chunks of a member's part.
     private void reducePart(
             int member,
             ScaledReduction reduction,
@@ -100,24 +100,24 @@ public final class InPlaceAllreduce {
             MemorySegment[][] tensors) {
         long first = Partition.start(fusedTensors.elementCount(), member, local.size());
         long end = Partition.start(fusedTensors.elementCount(), member + 1, local.size());
-        long shareElements = SHARE_BYTES / reduction.byteSize();
+        long chunkElements = CHUNK_BYTES / reduction.byteSize();
         while (true) {
-            long share = first + local.claim(member) * shareElements;
-            if (share >= end) {
+            long start = first + local.claim(member) * chunkElements;
+            if (start >= end) {
                 return;
             }
-            reduceShare(
-                    share, Math.min(end, share + shareElements), reduction, fusedTensors, tensors);
+            reduceChunk(
+                    start, Math.min(end, start + chunkElements), reduction, fusedTensors, tensors);
         }
     }
 
-    private void reduceShare(
-            long share,
+    private void reduceChunk(
+            long start,
             long end,
             ScaledReduction reduction,
             FusedTensors fusedTensors,
             MemorySegment[][] tensors) {
-        long first = share;
+        long first = start;
         long pieceElements = PIECE_BYTES / reduction.byteSize();
         for (int i = fusedTensors.tensorAt(first); first < end; i++) {
             long tensorEnd = Math.min(end, fusedTensors.start(i + 1));
@@ -137,8 +137,8 @@ public final class InPlaceAllreduce {
         MemorySegment mine = tensor[local.index()];
         long offset = first * reduction.byteSize();
         Arrays.fill(offsets, offset);
-        reduction.fold(mine, offset, tensor, offsets, elements);
-        reduction.finish(mine, offset, elements);
+        reduction.reduce(mine, offset, tensor, offsets, elements);
+        reduction.postscale(mine, offset, elements);
         long bytes = elements * reduction.byteSize();
         for (int member = 0; member < tensor.length; member++) {
             if (member != local.index()) {

@@ -22,7 +22,7 @@ public final class OneRoundAllreduce {
     private static final long MAX_BYTES = 4 * 1024;
 
     /// The most bytes that a rank reads from all notices together.
-    private static final long MAX_READ = 64 * 1024;
+    private static final long MAX_READ_BYTES = 64 * 1024;
 
     private final LocalGroup local;
     private final MemorySegment scratch;
@@ -45,7 +45,7 @@ public final class OneRoundAllreduce {
 
     /// Whether tensors of this total size are small enough.
     public boolean supports(long byteSize) {
-        return byteSize <= MAX_BYTES && byteSize * local.size() <= MAX_READ;
+        return byteSize <= MAX_BYTES && byteSize * local.size() <= MAX_READ_BYTES;
     }
 
     public void run(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
@@ -54,13 +54,13 @@ public final class OneRoundAllreduce {
         long payload = local.nextPayloadOffset();
         long since = activityRecorder.begin();
         fusedTensors.pack(0, count, mine, payload);
-        reduction.prepare(mine, payload, count);
+        reduction.prescale(mine, payload, count);
         since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         local.barrier(stamp);
         since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
         Arrays.fill(offsets, payload);
-        reduction.fold(scratch, 0, sources, offsets, count);
-        reduction.finish(scratch, 0, count);
+        reduction.reduce(scratch, 0, sources, offsets, count);
+        reduction.postscale(scratch, 0, count);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
         fusedTensors.unpack(scratch, 0, 0, count);
         activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);

@@ -79,7 +79,7 @@ public record Operands(ScaledReduction reduction, MemorySegment memory, long off
                 reduction.combine(memory, at, memory, at, piece, pieceOffset, elements);
             }
             if (last) {
-                reduction.finish(memory, at, elements);
+                reduction.postscale(memory, at, elements);
             }
         }
     }

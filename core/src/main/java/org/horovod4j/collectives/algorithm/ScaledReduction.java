@@ -7,7 +7,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 
 import java.lang.foreign.MemorySegment;
 
-/// The arithmetic of one operation, on off-heap memory.
+/// The arithmetic of one collective, on off-heap memory.
 ///
 /// @param kernels the kernels to use
 /// @param dataType the type of the elements
@@ -38,15 +38,15 @@ public record ScaledReduction(
         return scale.postscale() != 1.0;
     }
 
-    /// Scales this rank's values before the reduction.
-    public void prepare(MemorySegment memory, long offset, long count) {
+    /// Scales this rank's values before the reduction, if there is a prescale.
+    public void prescale(MemorySegment memory, long offset, long count) {
         if (prescales()) {
             kernels.scale(dataType, memory, offset, count, scale.prescale());
         }
     }
 
     /// Reduces `sources` in order into `target`, which may be one of them.
-    void fold(
+    void reduce(
             MemorySegment target,
             long targetOffset,
             MemorySegment[] sources,
@@ -56,8 +56,8 @@ public record ScaledReduction(
                 dataType, op, target, targetOffset, sources, sourceOffsets, sources.length, count);
     }
 
-    /// Divides and scales the reduced values.
-    public void finish(MemorySegment memory, long offset, long count) {
+    /// Divides the reduced values if the op is AVERAGE, and scales them after the reduction.
+    public void postscale(MemorySegment memory, long offset, long count) {
         if (divides()) {
             kernels.divide(dataType, memory, offset, count, divisor);
         }
@@ -66,7 +66,7 @@ public record ScaledReduction(
         }
     }
 
-    /// Combines two arrays into `target`, which may be one of them.
+    /// Reduces two arrays into `target`, which may be one of them.
     void combine(
             MemorySegment target,
             long targetOffset,

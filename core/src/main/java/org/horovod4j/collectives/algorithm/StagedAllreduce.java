@@ -50,12 +50,12 @@ public final class StagedAllreduce {
     }
 
     /// Sets the bytes of a round for the case that there are no other hosts. All members call this
-    /// before the same operation.
+    /// before the same collective.
     public void setRoundBytes(long bytes) {
         localRoundBytes = bytes;
     }
 
-    /// Reduces `fusedTensors` and copies this rank's windows to the outputs.
+    /// Reduces `fusedTensors` and copies this rank's output range of each tensor to its output.
     ///
     /// @param owners the number of owners; the first members are owners and reduce one part each
     /// @param crossReducer reduces a part over the other hosts; null if there are none
@@ -102,7 +102,7 @@ public final class StagedAllreduce {
             long elements = elements(round);
             long since = activityRecorder.begin();
             fusedTensors.pack(round * roundElements, elements, mine, stage);
-            reduction.prepare(mine, stage, elements);
+            reduction.prescale(mine, stage, elements);
             activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         }
 
@@ -121,10 +121,10 @@ public final class StagedAllreduce {
             MemorySegment mine = local.region(local.index());
             if (local.size() > 1) {
                 Arrays.fill(offsets, offset);
-                reduction.fold(mine, offset, sources, offsets, size);
+                reduction.reduce(mine, offset, sources, offsets, size);
             }
             if (crossReducer == null) {
-                reduction.finish(mine, offset, size);
+                reduction.postscale(mine, offset, size);
                 activityRecorder.end(Activity.SHM_ALLREDUCE, since);
             } else {
                 since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);

@@ -4,11 +4,11 @@ import org.horovod4j.transport.LocalGroup;
 import org.horovod4j.transport.RegionLayout;
 import org.horovod4j.transport.RegionLayout.Counter;
 
-/// Runs an operation within a host in rounds through the stages. Three rounds overlap: while one is
+/// Runs a collective within a host in rounds through the stages. Three rounds overlap: while one is
 /// packed, the previous one is reduced and the one before that is unpacked.
 ///
 /// A stage is packed again [RegionLayout#STAGES] rounds later, after all ranks have unpacked it.
-/// All members run the same number of rounds, so their counters are equal between operations.
+/// All members run the same number of rounds, so their counters are equal between collectives.
 final class StagedPipeline {
     private final LocalGroup local;
 

@@ -30,7 +30,7 @@ import java.util.function.LongSupplier;
 /// not wait and does no I/O: the caller passes messages to [#receive] and takes decisions from
 /// [#decisions].
 public final class Coordinator {
-    private final List<Integer> worldRanks;
+    private final List<Integer> jobRanks;
     private final int size;
     private final CoordinatorSettings settings;
     private final RequestListener requestListener;
@@ -48,24 +48,27 @@ public final class Coordinator {
     private long epoch;
     private long decisionCount;
 
-    /// The number of operations decided so far. A batch, a failed operation and a completed join
-    /// count as one each.
-    private long operations;
+    /// The number of batches decided so far. A failed operation and a completed join count as one
+    /// batch each.
+    private long batchCount;
 
-    /// The value of `operations` when the plan was locked.
+    /// The value of `batchCount` when the plan was locked.
     private long lockedAt;
 
     private int lastJoined = -1;
-    private boolean abandoned;
+
+    /// Whether the ranks must reset the backend when all have left the plan: a batch was cancelled,
+    /// or the number of streams changes.
+    private boolean needsReset;
 
     private enum State {
         /// The coordinator decides on each request.
         NEGOTIATING,
         /// All ranks follow a plan, without messages.
         LOCKED,
-        /// A rank has left the plan; others may still be in an operation of it.
+        /// A rank has left the plan; others may still be in a batch of it.
         UNLOCKING,
-        /// Ranks reset the backend after an abandoned operation.
+        /// Ranks reset the backend after a cancelled batch.
         RESETTING
     }
 
@@ -74,16 +77,16 @@ public final class Coordinator {
     /// @param cacheCapacity the number of cached requests
     /// @param groupFusion whether a group may be fused with other tensors
     /// @param planLocking whether repeated steps become plans
-    /// @param averageOverLive whether an average divides by the ranks that have not joined, rather
-    ///     than by all
-    /// @param fusesFreely the largest batch in bytes for which the results do not depend on which
-    ///     operations are fused
+    /// @param averageExcludesJoined whether an average divides by the ranks that have not joined,
+    ///     instead of all
+    /// @param reproducibleFusionBytes the largest batch in bytes for which the results do not
+    ///     depend on which operations are fused
     public record CoordinatorSettings(
             int cacheCapacity,
             boolean groupFusion,
             boolean planLocking,
-            boolean averageOverLive,
-            LongSupplier fusesFreely) {}
+            boolean averageExcludesJoined,
+            LongSupplier reproducibleFusionBytes) {}
 
     /// Receives each request of a rank.
     @FunctionalInterface
@@ -91,14 +94,14 @@ public final class Coordinator {
         void onRequest(String tensor, int rank);
     }
 
-    /// @param worldRanks the ranks of the process set, as ranks of the world
+    /// @param jobRanks the ranks of the process set, as job ranks
     public Coordinator(
-            List<Integer> worldRanks,
+            List<Integer> jobRanks,
             CoordinatorSettings coordinatorSettings,
             Tuning tuning,
             RequestListener requestListener) {
-        this.worldRanks = List.copyOf(worldRanks);
-        this.size = worldRanks.size();
+        this.jobRanks = List.copyOf(jobRanks);
+        this.size = jobRanks.size();
         this.settings = coordinatorSettings;
         this.tuning = tuning;
         this.requestListener = requestListener;
@@ -112,15 +115,15 @@ public final class Coordinator {
     public void receive(int rank, RankMessage message) {
         switch (message) {
             case RankMessage.Submit submit -> submitted(rank, submit);
-            case RankMessage.Join(long when) -> {
-                if (when == epoch) {
+            case RankMessage.Join(long rankEpoch) -> {
+                if (rankEpoch == epoch) {
                     join(rank);
                 }
             }
-            case RankMessage.Deviate(long completed, boolean fault) ->
-                    deviated(rank, completed, fault);
-            case RankMessage.Stopped(boolean gaveUp) -> {
-                abandoned |= gaveUp;
+            case RankMessage.Deviate(long completed, boolean stuck) ->
+                    deviated(rank, completed, stuck);
+            case RankMessage.Stopped(boolean cancelled) -> {
+                needsReset |= cancelled;
                 stopped(rank);
             }
             case RankMessage.Ready() -> {
@@ -140,15 +143,15 @@ public final class Coordinator {
         if (decisions.isEmpty()) {
             return List.of();
         }
-        List<CoordinatorMessage> due = decisions;
+        List<CoordinatorMessage> drained = decisions;
         decisions = new ArrayList<>();
-        return due;
+        return drained;
     }
 
     /// Changes the tuning: at once, or, if a plan is locked, when all ranks have left it. The
     /// caller makes its own rank leave the plan.
-    public void retune(Tuning other) {
-        pendingTuning = other;
+    public void retune(Tuning newTuning) {
+        pendingTuning = newTuning;
         if (state == State.NEGOTIATING) {
             leavePlan();
         }
@@ -161,19 +164,19 @@ public final class Coordinator {
             // entries into the plan or requests them again.
             return;
         }
-        List<Request> asks =
+        List<Request> requests =
                 submit.requests().stream().map(requestRef -> request(rank, requestRef)).toList();
-        for (int i = 0; i < asks.size(); i++) {
-            if (rank == 0 && lock(asks.subList(i, asks.size()), submit.segment())) {
+        for (int i = 0; i < requests.size(); i++) {
+            if (rank == 0 && lock(requests.subList(i, requests.size()), submit.segment())) {
                 return;
             }
-            addRequest(rank, asks.get(i), submit.segment());
+            addRequest(rank, requests.get(i), submit.segment());
         }
     }
 
     private Request request(int rank, RequestRef requestRef) {
         return switch (requestRef) {
-            case RankMessage.NewRequest(Request fresh) -> fresh;
+            case RankMessage.NewRequest(Request request) -> request;
             case RankMessage.CachedRequest(int slot) -> cachedRequest(rank, slot);
         };
     }
@@ -183,7 +186,7 @@ public final class Coordinator {
         if (request == null) {
             throw new IllegalStateException(
                     "rank %d requests cache slot %d, which does not exist"
-                            .formatted(worldRanks.get(rank), slot));
+                            .formatted(jobRanks.get(rank), slot));
         }
         return request;
     }
@@ -192,7 +195,7 @@ public final class Coordinator {
         RequestTally requestTally =
                 tallies.computeIfAbsent(request.name(), name -> new RequestTally(name, size));
         requestTally.add(rank, request, segment);
-        requestListener.onRequest(request.name(), worldRanks.get(rank));
+        requestListener.onRequest(request.name(), jobRanks.get(rank));
         if (rank == 0 && joined.isEmpty() && settings.planLocking) {
             planner.recordRequest(requestTally, request, segment);
         }
@@ -236,13 +239,13 @@ public final class Coordinator {
             List<RequestTally> agreed = new ArrayList<>();
             for (RequestTally requestTally : ready) {
                 tallies.remove(requestTally.name());
-                String objection = failureReason(requestTally);
-                if (objection == null) {
+                String reason = failureReason(requestTally);
+                if (reason == null) {
                     agreed.add(requestTally);
                 } else {
                     planner.clearHistory();
-                    decide(new CoordinatorMessage.Fail(requestTally.name(), objection));
-                    operations++;
+                    decide(new CoordinatorMessage.Fail(requestTally.name(), reason));
+                    batchCount++;
                 }
             }
             ready.clear();
@@ -251,7 +254,7 @@ public final class Coordinator {
         }
         if (joined.cardinality() == size) {
             decide(new CoordinatorMessage.Joined(lastJoined));
-            operations++;
+            batchCount++;
             joined.clear();
         }
     }
@@ -259,11 +262,11 @@ public final class Coordinator {
     /// The reason why an operation cannot run, or null.
     private @Nullable String failureReason(RequestTally requestTally) {
         if (!requestTally.isAgreed()) {
-            SortedMap<Integer, Request> asked = new TreeMap<>();
+            SortedMap<Integer, Request> byJobRank = new TreeMap<>();
             requestTally
                     .requests()
-                    .forEach((rank, request) -> asked.put(worldRanks.get(rank), request));
-            return new MismatchReport(asked).describe();
+                    .forEach((rank, request) -> byJobRank.put(jobRanks.get(rank), request));
+            return new MismatchReport(byJobRank).describe();
         }
         return joined.isEmpty() ? null : failureReasonAfterJoin(requestTally);
     }
@@ -279,16 +282,16 @@ public final class Coordinator {
                     .formatted(request, request.rootRank());
         }
         double prescale = request.scale().prescale();
-        boolean scaled =
+        boolean isUndefined =
                 switch (request.op()) {
                     case PRODUCT -> prescale != 1.0;
                     case MIN, MAX -> prescale <= 0;
                     case SUM, AVERAGE, ADASUM -> false;
                 };
-        return scaled
+        return isUndefined
                 ? """
-                %s: while ranks have joined, %s cannot be prescaled by %s, for they bring nothing \
-                that could be scaled
+                %s: while ranks have joined, %s cannot be prescaled by %s, because they contribute \
+                nothing that could be scaled
                 Use a postscale, or reduce before the join."""
                         .formatted(request, request.op(), prescale)
                 : null;
@@ -300,21 +303,24 @@ public final class Coordinator {
         }
         List<Fusion.Item> items =
                 agreed.stream().map(requestTally -> requestTally.item(0)).toList();
-        long limit = Math.min(tuning.fusionThreshold(), settings.fusesFreely.getAsLong());
+        long limit =
+                Math.min(tuning.fusionThreshold(), settings.reproducibleFusionBytes.getAsLong());
         for (List<Integer> batch : new Fusion(limit, settings.groupFusion).batches(items)) {
             List<Integer> evicted = new ArrayList<>();
-            List<OperationRef> named =
-                    batch.stream().map(i -> named(agreed.get(i).first(), evicted)).toList();
-            int bringing = items.get(batch.getFirst()).ranks();
-            decide(new CoordinatorMessage.Run(named, settings.averageOverLive ? bringing : size));
-            operations++;
+            List<OperationRef> operations =
+                    batch.stream().map(i -> operationRef(agreed.get(i).first(), evicted)).toList();
+            int contributors = items.get(batch.getFirst()).ranks();
+            decide(
+                    new CoordinatorMessage.Run(
+                            operations, settings.averageExcludesJoined ? contributors : size));
+            batchCount++;
             if (!evicted.isEmpty()) { // after the run, which may still use these slots
                 decide(new CoordinatorMessage.Evict(evicted));
             }
         }
     }
 
-    private OperationRef named(Request request, List<Integer> evicted) {
+    private OperationRef operationRef(Request request, List<Integer> evicted) {
         int slot = cache.slot(request);
         return slot >= 0
                 ? new CoordinatorMessage.Cached(slot)
@@ -324,23 +330,23 @@ public final class Coordinator {
 
     /// Locks a plan if the current submissions of rank 0's program begin one.
     ///
-    /// @param asks the requests that are not handled yet
+    /// @param requests the requests that are not handled yet
     /// @return whether a plan is locked now
-    private boolean lock(List<Request> asks, long segment) {
+    private boolean lock(List<Request> requests, long segment) {
         if (!settings.planLocking
                 || state != State.NEGOTIATING
                 || !joined.isEmpty()
                 || !ready.isEmpty()) {
             return false;
         }
-        Planner.Start start = planner.start(asks, segment, tallies.values());
+        Planner.Start start = planner.start(requests, segment, tallies.values());
         if (start == null) {
             return false;
         }
         clearRequests();
         epoch++;
         state = State.LOCKED;
-        lockedAt = operations;
+        lockedAt = batchCount;
         LearnedPlan plan = start.plan();
         decide(new CoordinatorMessage.Lock(plan.number(), plan.batchesToSend(), start.batch()));
         return true;
@@ -355,11 +361,11 @@ public final class Coordinator {
         planner.clearHistory();
     }
 
-    private void deviated(int rank, long completed, boolean fault) {
+    private void deviated(int rank, long completed, boolean stuck) {
         if (state == State.LOCKED) {
             state = State.UNLOCKING;
-            planner.unlocked(fault, completed - lockedAt);
-            operations = completed;
+            planner.unlocked(stuck, completed - lockedAt);
+            batchCount = completed;
             decide(new CoordinatorMessage.Unlock(completed));
         }
         stopped(rank);
@@ -378,9 +384,9 @@ public final class Coordinator {
         clearRequests();
         applyTuning();
         epoch++;
-        decide(new CoordinatorMessage.Unlocked(abandoned));
-        if (abandoned) {
-            abandoned = false;
+        decide(new CoordinatorMessage.Unlocked(needsReset));
+        if (needsReset) {
+            needsReset = false;
             resetDone.clear();
             state = State.RESETTING;
         } else {
@@ -390,15 +396,15 @@ public final class Coordinator {
 
     /// Sends a new tuning to the ranks, and forms the batches of the last plan again.
     private void applyTuning() {
-        Tuning other = pendingTuning;
-        if (other == null) {
+        Tuning newTuning = pendingTuning;
+        if (newTuning == null) {
             return;
         }
-        abandoned |= other.streams() != tuning.streams(); // a reset opens the links again
+        needsReset |= newTuning.streams() != tuning.streams(); // a reset opens the links again
         pendingTuning = null;
-        tuning = other;
-        planner.retune(other);
-        decide(new CoordinatorMessage.Tune(other));
+        tuning = newTuning;
+        planner.retune(newTuning);
+        decide(new CoordinatorMessage.Tune(newTuning));
     }
 
     private void decide(CoordinatorMessage decision) {
@@ -408,7 +414,7 @@ public final class Coordinator {
 
     @Override
     public String toString() {
-        return "coordinator of ranks %s, %s, asked for %s"
-                .formatted(Arrays.toString(worldRanks.toArray()), state, tallies.keySet());
+        return "coordinator of ranks %s, %s, requests for %s"
+                .formatted(Arrays.toString(jobRanks.toArray()), state, tallies.keySet());
     }
 }

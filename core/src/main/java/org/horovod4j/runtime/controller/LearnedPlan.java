@@ -11,17 +11,20 @@ final class LearnedPlan {
     /// A lock of fewer steps than this was not worth it.
     private static final int WORTHWHILE_STEPS = 4;
 
-    private static final int MAX_FAULTS = 16;
+    private static final int MAX_BACKOFF_EXPONENT = 16;
 
-    /// The longest rest after short locks. To lock and to leave a plan costs no more than a few
-    /// operations.
-    private static final int MAX_SHORT_LOCK_FAULTS = 2;
+    /// The longest pause after short locks. To lock and to leave a plan costs no more than a few
+    /// batches.
+    private static final int MAX_SHORT_LOCK_EXPONENT = 2;
 
     private final List<Fusion.Item> items;
     private final List<List<Request>> batches;
     private final Plan plan;
     private boolean sent;
-    private int faults;
+
+    /// The pause before the next lock is `items.size() << backoffExponent` operations.
+    private int backoffExponent;
+
     private long backoffOperations;
 
     /// @param items the operations of the step, in order
@@ -44,9 +47,9 @@ final class LearnedPlan {
 
     /// The batches the first time, nothing later: the ranks keep them.
     List<List<Request>> batchesToSend() {
-        List<List<Request>> said = sent ? List.of() : batches;
+        List<List<Request>> unsent = sent ? List.of() : batches;
         sent = true;
-        return said;
+        return unsent;
     }
 
     /// The index of the batch that begins with `request`, or -1.
@@ -80,19 +83,19 @@ final class LearnedPlan {
         return -1;
     }
 
-    /// Lets a poor plan rest before it is locked again. The rest doubles each time a rank had to
-    /// wait.
+    /// Pauses an inefficient plan before it is locked again. The pause doubles each time.
     ///
-    /// @param fault whether a rank waited for an operation that the plan held back
-    /// @param operations how many operations of the plan ran
-    void unlocked(boolean fault, long operations) {
-        boolean poor = fault || operations < (long) WORTHWHILE_STEPS * batches.size();
-        int most = fault ? MAX_FAULTS : Math.max(faults, MAX_SHORT_LOCK_FAULTS);
-        faults = poor ? Math.min(faults + 1, most) : 0;
-        backoffOperations = poor ? (long) items.size() << faults : 0;
+    /// @param stuck whether a rank waited for an operation that the plan held back
+    /// @param batchCount how many batches of the plan ran
+    void unlocked(boolean stuck, long batchCount) {
+        boolean inefficient = stuck || batchCount < (long) WORTHWHILE_STEPS * batches.size();
+        int limit =
+                stuck ? MAX_BACKOFF_EXPONENT : Math.max(backoffExponent, MAX_SHORT_LOCK_EXPONENT);
+        backoffExponent = inefficient ? Math.min(backoffExponent + 1, limit) : 0;
+        backoffOperations = inefficient ? (long) items.size() << backoffExponent : 0;
     }
 
-    /// Counts an operation of the rest.
+    /// Counts an operation of the pause.
     ///
     /// @return whether the plan may be locked again
     boolean advanceBackoff() {

@@ -54,37 +54,39 @@ final class Planner {
     /// The plan that begins with the current submissions, or null. All other outstanding requests
     /// must have a place in it.
     ///
-    /// @param asks the requests of the coordinator's program, beginning with the operation in
+    /// @param requests the requests of the coordinator's program, beginning with the operation in
     ///     question
     /// @param segment the program's segment; see [org.horovod4j.runtime.message.RankMessage.Submit]
     /// @param outstanding the requests of all ranks that have not run
-    @Nullable Start start(List<Request> asks, long segment, Collection<RequestTally> outstanding) {
-        Request next = asks.getFirst();
+    @Nullable Start start(
+            List<Request> requests, long segment, Collection<RequestTally> outstanding) {
+        Request next = requests.getFirst();
         for (LearnedPlan plan : plans) {
-            boolean rested = plan.advanceBackoff();
+            boolean isPauseOver = plan.advanceBackoff();
             int batch = plan.batchStartingWith(next);
-            if (rested && batch >= 0 && fits(plan, asks, outstanding)) {
+            if (isPauseOver && batch >= 0 && fits(plan, requests, outstanding)) {
                 plans.remove(plan);
                 plans.addFirst(plan);
                 return new Start(plan, batch);
             }
         }
         return segment != lastSegment && submissionHistory.repeats(next)
-                ? startLearned(asks, outstanding)
+                ? startLearned(requests, outstanding)
                 : null;
     }
 
-    private @Nullable Start startLearned(List<Request> asks, Collection<RequestTally> outstanding) {
+    private @Nullable Start startLearned(
+            List<Request> requests, Collection<RequestTally> outstanding) {
         List<RequestTally> step = submissionHistory.step();
         if (step.stream().anyMatch(requestTally -> requestTally.count() < ranks)) {
             return null; // a rank has not requested it yet, so its segments are not known
         }
         List<Fusion.Item> items = items(step);
         if (plans.stream().anyMatch(plan -> plan.isSame(items))) {
-            return null; // it rests
+            return null; // it is known, and pauses
         }
-        LearnedPlan plan = planned(items);
-        if (!fits(plan, asks, outstanding)) {
+        LearnedPlan plan = newPlan(items);
+        if (!fits(plan, requests, outstanding)) {
             return null;
         }
         plans.addFirst(plan);
@@ -107,33 +109,33 @@ final class Planner {
         return items;
     }
 
-    private LearnedPlan planned(List<Fusion.Item> items) {
+    private LearnedPlan newPlan(List<Fusion.Item> items) {
         return new LearnedPlan(
                 ++planCount, items, new Fusion(tuning.fusionThreshold(), groupFusion));
     }
 
     private static boolean fits(
-            LearnedPlan plan, List<Request> asks, Collection<RequestTally> outstanding) {
-        return asks.stream().allMatch(plan::contains)
+            LearnedPlan plan, List<Request> requests, Collection<RequestTally> outstanding) {
+        return requests.stream().allMatch(plan::contains)
                 && outstanding.stream()
                         .allMatch(requestTally -> requestTally.allMatch(plan::contains));
     }
 
     /// Records that the ranks have left the plan.
     ///
-    /// @param fault whether a rank waited for an operation that the plan held back
-    /// @param operations how many operations of the plan ran
-    void unlocked(boolean fault, long operations) {
-        plans.getFirst().unlocked(fault, operations);
+    /// @param stuck whether a rank waited for an operation that the plan held back
+    /// @param batchCount how many batches of the plan ran
+    void unlocked(boolean stuck, long batchCount) {
+        plans.getFirst().unlocked(stuck, batchCount);
     }
 
     /// Forms the batches of the last plan again, and forgets all other plans.
-    void retune(Tuning other) {
-        tuning = other;
+    void retune(Tuning newTuning) {
+        tuning = newTuning;
         LearnedPlan last = plans.peekFirst();
         plans.clear();
         if (last != null) {
-            plans.add(planned(last.items()));
+            plans.add(newPlan(last.items()));
         }
     }
 }

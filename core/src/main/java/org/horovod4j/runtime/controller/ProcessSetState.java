@@ -12,8 +12,9 @@ public final class ProcessSetState implements Liveness {
     private final int processSet;
     private final List<Integer> ranks;
 
-    /// The last completed operation, written by the thread that runs operations. The start, when
-    /// ranks measure their links, is operation 0.
+    /// The number of the last completed batch, written by the thread that runs batches. Batch 0 is
+    /// the start, when ranks measure their links. A decision that an operation fails, or that all
+    /// ranks have joined, counts as a batch.
     private volatile long completed = -1;
 
     /// When it completed, by [System#nanoTime]; published by the field above.
@@ -22,7 +23,7 @@ public final class ProcessSetState implements Liveness {
     private volatile @Nullable HorovodException closed;
     private Runnable waitHook = () -> {};
 
-    /// @param ranks of the process set, as ranks of the world
+    /// @param ranks of the process set, as job ranks
     public ProcessSetState(WorldState world, int processSet, List<Integer> ranks) {
         this.world = world;
         this.processSet = processSet;
@@ -30,25 +31,25 @@ public final class ProcessSetState implements Liveness {
         world.register(processSet, this);
     }
 
-    /// Sets a hook that runs while an operation waits. It may throw, to end the operation.
+    /// Sets a hook that runs while a batch waits for other ranks. It may throw, to end the batch.
     public void setWaitHook(Runnable hook) {
         waitHook = hook;
     }
 
-    /// Records that operation `number` is complete on this rank.
+    /// Records that batch `number` is complete on this rank.
     public void complete(long number) {
         completedNanos = System.nanoTime();
         completed = number;
     }
 
-    /// The number of completed operations; -1 before the start is complete.
+    /// The number of completed batches; -1 before the start is complete.
     public long completed() {
         return completed;
     }
 
-    /// Nanoseconds since the last operation completed, or since the start.
+    /// Nanoseconds since the last batch completed, or since the start.
     public long idleNanos() {
-        long _ = completed; // read first, so that the time is at least that of this operation
+        long _ = completed; // read first, so that the time is at least that of this batch
         return System.nanoTime() - completedNanos;
     }
 
@@ -57,14 +58,14 @@ public final class ProcessSetState implements Liveness {
         closed = reason;
     }
 
-    /// The number of the current or next operation.
-    public long nextOperation() {
+    /// The number of the current or next batch.
+    public long nextBatch() {
         return completed + 1;
     }
 
     @Override
     public void check() {
-        world.check(closed, processSet, ranks, nextOperation());
+        world.check(closed, processSet, ranks, nextBatch());
         waitHook.run();
     }
 }

@@ -12,7 +12,8 @@ import java.util.function.Predicate;
 
 /// The requests of all ranks for one operation.
 final class RequestTally {
-    private static final long PRIME = 0x9e3779b97f4a7c15L;
+    /// As in [java.util.SplittableRandom], together with [#mixed].
+    private static final long GOLDEN_RATIO_64 = 0x9e3779b97f4a7c15L;
 
     private final String name;
     private final int ranks;
@@ -40,7 +41,8 @@ final class RequestTally {
 
     /// Adds the request of a rank.
     ///
-    /// @param segment of that rank's program; see [org.horovod4j.runtime.message.RankMessage.Submit]
+    /// @param segment of that rank's program; see
+    ///     [org.horovod4j.runtime.message.RankMessage.Submit]
     void add(int rank, Request request, long segment) {
         requestsByRank()[rank] = request;
         agreed &= first == null || first.matches(request);
@@ -50,7 +52,7 @@ final class RequestTally {
             first = request;
         }
         count++;
-        segmentHash += mixed((segment * ranks + rank) * PRIME);
+        segmentHash += mixed((segment * ranks + rank) * GOLDEN_RATIO_64);
     }
 
     /// Mixes the bits of a number, so that sums of different numbers differ.
@@ -77,9 +79,9 @@ final class RequestTally {
     ///
     /// @return whether it was not ready before
     boolean markReady() {
-        boolean news = !ready;
+        boolean isNew = !ready;
         ready = true;
-        return news;
+        return isNew;
     }
 
     /// Drops the requests after the decision: histories keep many tallies.
@@ -94,14 +96,14 @@ final class RequestTally {
 
     /// All requests, by rank.
     SortedMap<Integer, Request> requests() {
-        SortedMap<Integer, Request> asked = new TreeMap<>();
+        SortedMap<Integer, Request> byRank = new TreeMap<>();
         for (int rank = 0; rank < ranks; rank++) {
             Request request = requestsByRank()[rank];
             if (request != null) {
-                asked.put(rank, request);
+                byRank.put(rank, request);
             }
         }
-        return asked;
+        return byRank;
     }
 
     boolean allMatch(Predicate<Request> condition) {

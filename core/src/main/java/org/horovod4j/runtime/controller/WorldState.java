@@ -31,7 +31,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     private final CountDownLatch lossKnown = new CountDownLatch(1);
     private final Map<Integer, ProcessSetState> sets = new ConcurrentHashMap<>();
 
-    /// The ranks that have left in order, earliest first, and the first rank that failed.
+    /// The ranks that have left with a shutdown, earliest first, and the first rank that failed.
     private final List<RankDeparture> departures = new CopyOnWriteArrayList<>();
 
     private volatile @Nullable RankDeparture failure;
@@ -48,8 +48,8 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     }
 
     /// Sets the supplier of this rank's part of a state report.
-    public void setReportSupplier(Supplier<byte[]> words) {
-        reportSupplier = words;
+    public void setReportSupplier(Supplier<byte[]> supplier) {
+        reportSupplier = supplier;
     }
 
     @Override
@@ -57,7 +57,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         return reportSupplier.get();
     }
 
-    /// The number of completed operations of each process set.
+    /// The number of completed batches of each process set.
     public Map<Integer, Long> completed() {
         return sets.entrySet().stream()
                 .collect(
@@ -88,15 +88,12 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
-    /// Throws if a lost or departed rank prevents `operation` of a process set.
+    /// Throws if a lost or departed rank blocks batch `number` of a process set.
     ///
     /// @param closed the reason if the process set is removed
     /// @param ranks of the process set
     void check(
-            @Nullable HorovodException closed,
-            int processSet,
-            List<Integer> ranks,
-            long operation) {
+            @Nullable HorovodException closed, int processSet, List<Integer> ranks, long number) {
         HorovodException reason = stopped;
         if (reason != null) {
             throw reason;
@@ -104,26 +101,23 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         if (closed != null) {
             throw closed;
         }
-        RankDeparture missed = blockingLoss(processSet, ranks, operation);
+        RankDeparture missed = blockingLoss(processSet, ranks, number);
         if (missed != null) {
             throw describe(missed);
         }
     }
 
-    /// The rank whose absence blocks an operation, or null. After a departure in order other ranks
-    /// may fail as a consequence, so the departure is reported first. Operations that the departed
-    /// rank had completed may still be running here. A failure ends these too, and operation 0, the
-    /// start.
-    private @Nullable RankDeparture blockingLoss(
-            int processSet, List<Integer> ranks, long operation) {
+    /// The rank whose absence blocks a batch, or null. After an orderly departure other ranks may
+    /// fail as a consequence, so the departure is reported first. Batches that the departed rank
+    /// had completed may still be running here. A failure ends these too, and batch 0, the start.
+    private @Nullable RankDeparture blockingLoss(int processSet, List<Integer> ranks, long number) {
         for (RankDeparture left : departures) {
-            if (ranks.contains(left.rank()) && operation > left.completed(processSet)) {
+            if (ranks.contains(left.rank()) && number > left.completed(processSet)) {
                 return left;
             }
         }
         RankDeparture failed = failure;
-        boolean ends =
-                failed != null && (operation == 0 || operation > failed.completed(processSet));
+        boolean ends = failed != null && (number == 0 || number > failed.completed(processSet));
         return ends ? failed : null;
     }
 
@@ -159,8 +153,8 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                 : seen;
     }
 
-    /// The first failure; or the first departure if the broken link is to a rank that has left in
-    /// order: other ranks may have failed because of it.
+    /// The first failure; or the first departure if the broken link is to a rank that has left
+    /// with a shutdown: other ranks may have failed because of it.
     private @Nullable RankDeparture causeOf(HorovodException seen, List<Integer> ranks) {
         boolean hasLeft = false;
         RankDeparture first = null;

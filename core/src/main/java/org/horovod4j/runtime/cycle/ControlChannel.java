@@ -15,19 +15,19 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /// Carries messages between the followers of a process set and its coordinator. On rank 0 the
-/// coordinator is local, and the other ranks are reached over [ControlConnections].
+/// coordinator is local, and the other ranks are reached over [ControlLinks].
 ///
 /// Used only by the thread that drives the cycle.
 final class ControlChannel {
     /// Decisions are sent in chunks of this size. A chunk must fit into the buffers between two
-    /// ranks: a rank that runs an operation reads nothing meanwhile, and rank 0 cannot wait for it.
+    /// ranks: a rank that runs a batch reads nothing meanwhile, and rank 0 cannot wait for it.
     private static final int CHUNK_BYTES = 16 * 1024;
 
-    /// The minimum time between two polls of an operation that waits: short for people, long enough
-    /// for a coordinator with hundreds of connections.
-    private static final long PAUSE_NANOS = 50_000;
+    /// The minimum time between two polls while a batch waits. A poll of a coordinator reads from
+    /// every other rank, of which there may be hundreds.
+    private static final long WAIT_POLL_NANOS = 50_000;
 
-    private final ControlConnections connections;
+    private final ControlLinks controlLinks;
     private final @Nullable Coordinator coordinator;
     private final ProcessSetState state;
     private final IdleStrategy idleStrategy;
@@ -40,13 +40,13 @@ final class ControlChannel {
     /// @param idleStrategy for waiting until all bytes are sent
     /// @param listener receives the coordinator's decisions
     ControlChannel(
-            ControlConnections controlConnections,
+            ControlLinks controlLinks,
             @Nullable Coordinator coordinator,
             ProcessSetState state,
             IdleStrategy idleStrategy,
             Clock clock,
             Consumer<CoordinatorMessage> listener) {
-        this.connections = controlConnections;
+        this.controlLinks = controlLinks;
         this.coordinator = coordinator;
         this.state = state;
         this.idleStrategy = idleStrategy;
@@ -57,7 +57,7 @@ final class ControlChannel {
     /// Sends a message to the coordinator.
     void send(RankMessage message) {
         if (coordinator == null) {
-            connections.sendToCoordinator(ControlMessageEncoder.encode(message));
+            controlLinks.sendToCoordinator(ControlMessageEncoder.encode(message));
         } else {
             coordinator.receive(0, message);
         }
@@ -71,11 +71,10 @@ final class ControlChannel {
         return receive() || decided;
     }
 
-    /// Like [#exchange], for an operation of a plan that waits: another rank may have left the
-    /// plan.
+    /// Like [#exchange], while a batch of a plan waits: another rank may have left the plan.
     void exchangeWhileWaiting() {
         long now = clock.nanoTime();
-        if (receiving || now - receivedNanos < PAUSE_NANOS) {
+        if (receiving || now - receivedNanos < WAIT_POLL_NANOS) {
             return;
         }
         receiving = true; // an exchange that waits must not call this again
@@ -87,11 +86,11 @@ final class ControlChannel {
         }
     }
 
-    /// Throws if a connection is broken. A rank that has completed an operation may leave while
-    /// others are still in it. So the agent checks between operations, after it has read all
+    /// Throws if a link is broken. A rank that has completed a batch may leave the job while others
+    /// are still in that batch. So the agent checks between batches, after it has read all
     /// messages.
     void check() {
-        LinkBrokenException broken = connections.brokenLink();
+        LinkBrokenException broken = controlLinks.brokenLink();
         if (broken != null) {
             throw broken;
         }
@@ -106,7 +105,7 @@ final class ControlChannel {
             int end = start;
             for (int bytes = 0; end < decisions.size() && bytes < CHUNK_BYTES; end++) {
                 byte[] message = ControlMessageEncoder.encode(decisions.get(end));
-                connections.sendToAll(message);
+                controlLinks.sendToAll(message);
                 bytes += message.length;
             }
             flush();
@@ -117,11 +116,11 @@ final class ControlChannel {
         return !decisions.isEmpty();
     }
 
-    /// Returns when all bytes are sent: no rank may wait in an operation whose decision another
-    /// rank cannot receive.
+    /// Returns when all bytes are sent: no rank may wait in a batch whose decision another rank
+    /// cannot receive.
     private void flush() {
         idleStrategy.reset();
-        while (!connections.flush()) {
+        while (!controlLinks.flush()) {
             state.check();
             idleStrategy.idle();
         }
@@ -129,9 +128,9 @@ final class ControlChannel {
 
     private boolean receive() {
         boolean received = false;
-        for (ControlConnections.ReceivedMessage next = connections.poll();
+        for (ControlLinks.ReceivedMessage next = controlLinks.poll();
                 next != null;
-                next = connections.poll()) {
+                next = controlLinks.poll()) {
             received = true;
             if (coordinator == null) {
                 listener.accept(ControlMessageDecoder.toRanks(next.message()));

@@ -21,7 +21,7 @@ import java.util.function.Function;
 
 /// Runs the submitted operations of one process set.
 ///
-/// To *drive* the cycle is to call `step` again and again: it sends requests, runs batches and
+/// To *drive* the cycle is to call `doWork` again and again: it sends requests, runs batches and
 /// exchanges messages. A thread that waits for an operation drives while it waits: passing the work
 /// to another thread and back would cost more than a small operation takes. While the program
 /// computes, thread `hvd-cycle` drives. It polls every few milliseconds for messages of other ranks
@@ -75,13 +75,13 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Creates an agent. Its thread starts when it is first needed.
     ///
     /// @param threadName as in thread dumps: `hvd-cycle`, the rank and the process set
-    /// @param steps receives each step of a locked plan
+    /// @param stepListener receives each step of a locked plan
     /// @param explain reports a failure to the other ranks, and returns the exception for this
     ///     program
     public CycleAgent(
             String threadName,
             ProcessSetContext context,
-            StepListener steps,
+            StepListener stepListener,
             Function<Throwable, HorovodException> explain) {
         this.state = context.state();
         this.processSet = context.processSet();
@@ -90,18 +90,19 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         this.queue = new TensorQueue(clock);
         this.waitPredictor = new WaitPredictor(clock);
         this.idleStrategy =
-                new IdleStrategy(() -> {}, clock, context.crowded()); // each step checks the state
+                new IdleStrategy(
+                        () -> {}, clock, context.oversubscribed()); // each drive() checks the state
         this.explain = explain;
         this.controlChannel =
                 new ControlChannel(
-                        new ControlConnections(context.control(), context.rank(), context.size()),
+                        new ControlLinks(context.control(), context.rank(), context.size()),
                         context.coordinator(),
                         state,
                         idleStrategy,
                         clock,
                         decision -> this.follower().handle(decision));
-        this.follower = new Follower(context, queue, controlChannel::send, steps);
-        this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::work);
+        this.follower = new Follower(context, queue, controlChannel::send, stepListener);
+        this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::runLoop);
         state.setWaitHook(this::receiveInPlan);
     }
 
@@ -112,8 +113,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// A wait of the program for an operation that the plan holds back.
     ///
     /// @param sinceNanos when the agent first saw the wait
-    /// @param completed the number of completed operations at that time; if there are more now, a
-    ///     new wait has begun
+    /// @param completed the number of completed batches at that time; if there are more now, a new
+    ///     wait has begun
     private record BlockedWait(long sinceNanos, long completed) {}
 
     /// Receives each step of a locked plan, on the driving thread.
@@ -127,7 +128,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Submits an operation and returns at once.
     public <T> Handle<T> submit(Request request, Operation<T> operation) {
-        TensorEntry<T> tensorEntry = entry(request, operation);
+        TensorEntry<T> tensorEntry = newEntry(request, operation);
         try {
             submitted(queue.submit(tensorEntry));
         } catch (RuntimeException e) {
@@ -138,7 +139,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Submits an operation and returns its result.
     public <T> T perform(Request request, Operation<T> operation) {
-        TensorEntry<T> tensorEntry = entry(request, operation);
+        TensorEntry<T> tensorEntry = newEntry(request, operation);
         try {
             boolean _ = queue.submit(tensorEntry);
         } catch (RuntimeException e) {
@@ -152,7 +153,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             List<Request> requests, List<? extends Operation<T>> operations) {
         List<TensorEntry<T>> entries = new ArrayList<>(requests.size());
         for (int i = 0; i < requests.size(); i++) {
-            entries.add(entry(requests.get(i), operations.get(i)));
+            entries.add(newEntry(requests.get(i), operations.get(i)));
         }
         try {
             submitted(!entries.isEmpty() && queue.submit(entries));
@@ -174,7 +175,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return batch != null && waitPredictor.expectsWait(batch);
     }
 
-    private <T> TensorEntry<T> entry(Request request, Operation<T> operation) {
+    private <T> TensorEntry<T> newEntry(Request request, Operation<T> operation) {
         if (recorder.isOn()) {
             recorder.submitted(processSet, request.name(), request.collectiveKind().name());
         }
@@ -226,8 +227,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         waitPredictor.onWait();
         while (!tensorEntry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
-                // An interrupt would close files and sockets that the operation uses, and would not
-                // end it on other ranks.
+                // An interrupt would close files and sockets that the batch uses, and would not end
+                // it
+                // on other ranks.
                 boolean interrupted = Thread.interrupted();
                 try {
                     driveUntil(tensorEntry);
@@ -287,7 +289,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     }
 
     /// The loop of thread `hvd-cycle`.
-    private void work() {
+    private void runLoop() {
         int idle = 0;
         while (closed == null) {
             waitPredictor.onPoll();
@@ -326,11 +328,11 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Calls [#step] at least once, to read messages, and continues while there is work.
+    /// Calls [#doWork] at least once, to read messages, and continues while there is work.
     private void driveWhileBusy() {
         idleStrategy.reset();
         try {
-            boolean _ = step();
+            boolean _ = doWork();
             while (queue.hasWork() && closed == null && waiter == null) {
                 boolean _ = drive();
             }
@@ -355,12 +357,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Calls [#step], and idles if there was nothing to do. Before it throws because a rank is
+    /// Calls [#doWork], and idles if there was nothing to do. Before it throws because a rank is
     /// lost, it handles the messages that the rank has sent.
     ///
     /// @return whether there was something to do
     private boolean drive() {
-        if (step()) {
+        if (doWork()) {
             idleStrategy.reset();
             return true;
         }
@@ -368,7 +370,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             state.check();
             controlChannel.check();
         } catch (HorovodException e) {
-            if (step()) {
+            if (doWork()) {
                 return true;
             }
             throw e;
@@ -380,7 +382,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Advances the follower once and exchanges messages. In a locked plan this runs one batch.
     ///
     /// @return whether there was something to do
-    private boolean step() {
+    private boolean doWork() {
         boolean moved = follower.advance();
         if (moved && follower.mode() == Follower.Mode.LOCKED) {
             return true; // a batch of a plan needs no messages
@@ -388,7 +390,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return controlChannel.exchange() || moved;
     }
 
-    /// Called while an operation waits: in a plan, a message may end the wait.
+    /// Called while a batch waits for other ranks: in a plan, a message may end the wait.
     private void receiveInPlan() {
         if (follower.isInPlan()) {
             controlChannel.exchangeWhileWaiting();
@@ -408,7 +410,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         if (before == null || before.completed() != completed) {
             blockedWait = new BlockedWait(now, completed);
         } else if (now - before.sinceNanos() > STUCK_TIMEOUT_NANOS) {
-            queue.deviate(Deviation.FAULT);
+            queue.deviate(Deviation.STUCK);
             wakeIf(true);
         }
     }

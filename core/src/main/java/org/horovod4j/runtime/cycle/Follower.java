@@ -1,5 +1,6 @@
 package org.horovod4j.runtime.cycle;
 
+import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.runtime.cache.RankCache;
 import org.horovod4j.runtime.controller.ProcessSetState;
@@ -38,8 +39,9 @@ final class Follower {
     /// that a follower has dropped.
     private static final int MAX_PLANS = 16;
 
-    /// Spreads plan and operation numbers over all bits of a stamp.
-    private static final long PRIME = 0x9e3779b97f4a7c15L;
+    /// Spreads plan and batch numbers over all bits of a stamp. The fraction of the golden ratio in
+    /// 64 bits, as in Fibonacci hashing.
+    private static final long GOLDEN_RATIO_64 = 0x9e3779b97f4a7c15L;
 
     private static final long NEVER = Long.MAX_VALUE;
 
@@ -53,14 +55,14 @@ final class Follower {
     private final ActivityLog activities;
     private final Clock clock;
     private final Consumer<RankMessage> coordinator;
-    private final StepListener steps;
+    private final StepListener stepListener;
     private final RankCache cache = new RankCache();
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final CompletedEntries completedEntries = new CompletedEntries();
 
     /// What the recorder gets for each batch of the plan. Cached, because batches run in every
     /// step.
-    private final IdentityHashMap<Batch, Collective> described = new IdentityHashMap<>();
+    private final IdentityHashMap<Batch, Collective> collectives = new IdentityHashMap<>();
 
     private Mode mode = Mode.NEGOTIATING;
     private @Nullable Plan plan;
@@ -70,7 +72,7 @@ final class Follower {
     /// The number of batches that have run since the program deviated from the plan.
     private int batchesAfterDeviation;
 
-    /// This rank leaves the plan after this number of completed operations.
+    /// This rank leaves the plan after this number of completed batches.
     private long stopAfter = NEVER;
 
     private long epoch;
@@ -83,10 +85,20 @@ final class Follower {
     enum Mode {
         /// Operations are requested, and run when the coordinator decides so.
         NEGOTIATING,
-        /// Operations run in the order of the plan, as soon as their entries are here.
+        /// Operations run in the order of the plan, as soon as their entries are submitted.
         LOCKED,
         /// This rank has left the plan. Nothing runs until all ranks have left it.
         STOPPING
+    }
+
+    /// Another rank has left the plan, so the batch that this rank waits in cannot complete. Users
+    /// never see this exception: the ranks negotiate the operations of the batch again.
+    private static final class BatchCancelledException extends HorovodException {
+        private static final long serialVersionUID = 1L;
+
+        BatchCancelledException() {
+            super("another rank left the plan before this batch");
+        }
     }
 
     /// @param coordinator receives the messages of this rank
@@ -94,7 +106,7 @@ final class Follower {
             ProcessSetContext context,
             TensorQueue queue,
             Consumer<RankMessage> coordinator,
-            StepListener steps) {
+            StepListener stepListener) {
         this.processSet = context.processSet();
         this.size = context.size();
         this.queue = queue;
@@ -105,7 +117,7 @@ final class Follower {
         this.activities = context.activities();
         this.clock = context.clock();
         this.coordinator = coordinator;
-        this.steps = steps;
+        this.stepListener = stepListener;
         this.cycleNanos = context.tuning().cycleTime().toNanos();
     }
 
@@ -113,7 +125,7 @@ final class Follower {
         return mode;
     }
 
-    /// Whether a batch of a plan is running. It can still be abandoned while it waits for other
+    /// Whether a batch of a plan is running. It can still be cancelled while it waits for other
     /// ranks to start it.
     boolean isInPlan() {
         return inPlan;
@@ -192,7 +204,7 @@ final class Follower {
             return true;
         }
         if (deviation != Deviation.NONE) {
-            stop(new RankMessage.Deviate(state.completed(), deviation == Deviation.FAULT));
+            stop(new RankMessage.Deviate(state.completed(), deviation == Deviation.STUCK));
             return true;
         }
         return false;
@@ -202,7 +214,7 @@ final class Follower {
         try {
             inPlan = true;
             perform(batch, plan().number(), size, true);
-        } catch (PlanAbandonedException e) {
+        } catch (BatchCancelledException _) {
             stop(new RankMessage.Stopped(true));
             return;
         } finally {
@@ -213,7 +225,7 @@ final class Follower {
         completedEntries.completeAll();
         if (stepEnds) {
             long now = clock.nanoTime();
-            if (steps.onStep(stepBytes, now - stepNanos)) {
+            if (stepListener.onStep(stepBytes, now - stepNanos)) {
                 queue.deviate(Deviation.REQUESTED);
             }
             stepBytes = 0;
@@ -249,7 +261,7 @@ final class Follower {
     }
 
     private void run(CoordinatorMessage.Run run) {
-        List<Request> requests = run.tensors().stream().map(this::resolved).toList();
+        List<Request> requests = run.operations().stream().map(this::resolve).toList();
         Batch batch = new Batch(requests);
         for (int i = 0; i < batch.size(); i++) {
             TensorEntry<?> tensorEntry = queue.find(requests.get(i).name());
@@ -268,7 +280,7 @@ final class Follower {
         completedEntries.completeAll();
     }
 
-    private Request resolved(CoordinatorMessage.OperationRef operationRef) {
+    private Request resolve(CoordinatorMessage.OperationRef operationRef) {
         return switch (operationRef) {
             case CoordinatorMessage.Cached(int slot) -> {
                 Request request = cache.request(slot);
@@ -287,15 +299,15 @@ final class Follower {
     }
 
     private void perform(Batch batch, long planNumber, int divisor, boolean locked) {
-        long number = state.nextOperation();
-        long stamp = (planNumber * PRIME + number) * PRIME;
+        long number = state.nextBatch();
+        long stamp = (planNumber * GOLDEN_RATIO_64 + number) * GOLDEN_RATIO_64;
         if (recorder.isOn()) {
             performRecorded(
                     batch,
                     stamp,
                     divisor,
                     locked
-                            ? described.computeIfAbsent(batch, each -> describe(each, true))
+                            ? collectives.computeIfAbsent(batch, each -> describe(each, true))
                             : describe(batch, false));
         } else {
             dispatcher.run(batch, stamp, divisor);
@@ -344,18 +356,18 @@ final class Follower {
         queue.joined(lastRank);
     }
 
-    /// Counts a decision that runs nothing as a completed operation. A rank that leaves the job
-    /// reports how many operations it has completed. So the other ranks still wait for this
-    /// decision if they learn of the departure before they receive it.
+    /// Counts a decision that runs nothing as a completed batch. A rank that leaves the job reports
+    /// how many batches it has completed. So the other ranks still wait for this decision if they
+    /// learn of the departure before they receive it.
     private void countDecision() {
-        state.complete(state.nextOperation());
+        state.complete(state.nextBatch());
     }
 
     private void lock(CoordinatorMessage.Lock lock) {
         Plan locked =
-                lock.buckets().isEmpty()
+                lock.batches().isEmpty()
                         ? plans.get(lock.plan())
-                        : new Plan(lock.plan(), lock.buckets());
+                        : new Plan(lock.plan(), lock.batches());
         if (locked == null) {
             throw new IllegalStateException("plan " + lock.plan() + " is not known here");
         }
@@ -377,7 +389,7 @@ final class Follower {
         if (mode == Mode.LOCKED) {
             stopAfter = completed;
             if (inPlan && state.completed() >= completed) {
-                throw new PlanAbandonedException();
+                throw new BatchCancelledException();
             }
         }
     }
@@ -386,7 +398,7 @@ final class Follower {
         epoch++;
         mode = Mode.NEGOTIATING;
         plan = null;
-        described.clear();
+        collectives.clear();
         stopAfter = NEVER;
         joinSent = false;
         if (reset) {

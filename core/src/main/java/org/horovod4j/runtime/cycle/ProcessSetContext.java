@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
 /// @param size the number of ranks in the set
 /// @param coordinator on rank 0, else null
 /// @param control carries control messages
-/// @param backend runs the operations
+/// @param backend runs the batches
 /// @param dispatcher passes batches to the backend
-/// @param state counts the completed operations, and detects lost ranks
-/// @param crowded whether the host has more ranks than cores
+/// @param state counts the completed batches, and detects lost ranks
+/// @param oversubscribed whether the host has more ranks than cores
 /// @param tuning the initial tuning
 /// @param recorder receives events for timeline and Java Flight Recorder
-/// @param activities receives the backend's activities inside an operation
+/// @param activities receives the backend's activities inside a batch
 /// @param clock for waiting and for times in the recording
 public record ProcessSetContext(
         int processSet,
@@ -35,7 +35,7 @@ public record ProcessSetContext(
         Backend backend,
         Dispatcher dispatcher,
         ProcessSetState state,
-        boolean crowded,
+        boolean oversubscribed,
         Tuning tuning,
         Recorder recorder,
         ActivityLog activities,

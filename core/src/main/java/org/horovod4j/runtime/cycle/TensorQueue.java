@@ -29,7 +29,7 @@ final class TensorQueue {
     private long cachedNanos;
 
     /// Entries to request from the coordinator: those without a place in a locked plan.
-    private List<TensorEntry<?>> arrivals = new ArrayList<>();
+    private List<TensorEntry<?>> toRequest = new ArrayList<>();
 
     private @Nullable Plan plan;
     private volatile @Nullable TensorEntry<Integer> joining;
@@ -49,10 +49,11 @@ final class TensorQueue {
     /// Whether and why this rank must leave the plan.
     public enum Deviation {
         NONE,
-        /// The program has submitted something that is not in the plan, or joins.
+        /// The program has submitted something that is not in the plan, or joins; or the autotuner
+        /// needs other batches.
         REQUESTED,
         /// The program waits for an operation that the plan holds back.
-        FAULT
+        STUCK
     }
 
     /// Adds all entries, or none if a name is taken.
@@ -94,7 +95,7 @@ final class TensorQueue {
         if (locked != null && table.place(tensorEntry)) {
             return locked.ready() != null;
         }
-        arrivals.add(tensorEntry);
+        toRequest.add(tensorEntry);
         if (locked != null) {
             deviate(Deviation.REQUESTED);
         }
@@ -173,11 +174,11 @@ final class TensorQueue {
     public List<TensorEntry<?>> drain() {
         lock.lock();
         try {
-            if (arrivals.isEmpty() || plan != null) {
+            if (toRequest.isEmpty() || plan != null) {
                 return List.of();
             }
-            List<TensorEntry<?>> drained = arrivals;
-            arrivals = new ArrayList<>();
+            List<TensorEntry<?>> drained = toRequest;
+            toRequest = new ArrayList<>();
             return drained;
         } finally {
             lock.unlock();
@@ -253,12 +254,12 @@ final class TensorQueue {
         try {
             leavePlan();
             plan = locked;
-            arrivals = new ArrayList<>();
+            toRequest = new ArrayList<>();
             locked.restart(start);
             table.assignPlan(locked);
             for (TensorEntry<?> tensorEntry : table.inSubmissionOrder()) {
                 if (!table.place(tensorEntry)) {
-                    arrivals.add(tensorEntry);
+                    toRequest.add(tensorEntry);
                     deviation = Deviation.REQUESTED;
                 }
             }
@@ -275,7 +276,7 @@ final class TensorQueue {
         lock.lock();
         try {
             leavePlan();
-            arrivals = new ArrayList<>(table.inSubmissionOrder());
+            toRequest = new ArrayList<>(table.inSubmissionOrder());
         } finally {
             lock.unlock();
         }
@@ -290,7 +291,7 @@ final class TensorQueue {
         deviation = Deviation.NONE;
     }
 
-    /// The next batch of the plan if all its entries are here, else null.
+    /// The next batch of the plan if all its entries are submitted, else null.
     public @Nullable Batch ready() {
         lock.lock();
         try {
@@ -389,7 +390,7 @@ final class TensorQueue {
             waiting = joining;
             joining = null;
             table.clear();
-            arrivals = new ArrayList<>();
+            toRequest = new ArrayList<>();
             leavePlan();
         } finally {
             lock.unlock();

@@ -90,7 +90,7 @@ final class TensorTable {
     }
 
     private static Slot slotOf(TensorEntry<?> tensorEntry) {
-        return (Slot) Objects.requireNonNull(tensorEntry.slot(), "it was admitted");
+        return (Slot) Objects.requireNonNull(tensorEntry.slot(), "it was added");
     }
 
     /// The entry in flight under a name.
@@ -107,7 +107,7 @@ final class TensorTable {
                 entries.add(slot.tensorEntry);
             }
         }
-        entries.sort((one, other) -> Long.compare(one.serial(), other.serial()));
+        entries.sort((one, other) -> Long.compare(one.sequence(), other.sequence()));
         return entries;
     }
 

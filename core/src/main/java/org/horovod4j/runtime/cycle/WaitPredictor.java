@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 /// did the last time.
 ///
 /// If it will, its own thread is the best to run the batch: the tensors are in that core's cache,
-/// and waking another thread takes longer than a small operation. If not, thread `hvd-cycle` should
+/// and waking another thread takes longer than a small batch. If not, thread `hvd-cycle` should
 /// start at once, while the program computes. After a wrong prediction the batch starts late, at
 /// the next poll of that thread.
 ///
-/// Not synchronized: a race can only spoil a prediction.
+/// Not synchronized: a race can only cause a wrong prediction.
 final class WaitPredictor {
     /// A wait counts if it begins within this time.
     private static final long SOON_NANOS = 100_000;

@@ -1,7 +1,7 @@
 /// Runs submitted operations: on the thread that waits for one, or on thread `hvd-cycle`.
 ///
 /// Start with [CycleAgent], then [TensorQueue] (the submitted operations) and [Follower], which
-/// runs what the ranks have agreed on. [ControlConnections] carries their messages.
+/// runs what the ranks have agreed on. [ControlLinks] carries their messages.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`,

@@ -21,19 +21,19 @@ import java.util.List;
 public final class Dispatcher {
     private final Backend backend;
     private final int rank;
-    private final List<Integer> worldRanks;
+    private final List<Integer> jobRanks;
 
     /// @param rank this rank in the process set
-    /// @param worldRanks the ranks of the process set, as ranks of the world
-    public Dispatcher(Backend backend, int rank, List<Integer> worldRanks) {
+    /// @param jobRanks the ranks of the process set, as job ranks
+    public Dispatcher(Backend backend, int rank, List<Integer> jobRanks) {
         this.backend = backend;
         this.rank = rank;
-        this.worldRanks = List.copyOf(worldRanks);
+        this.jobRanks = List.copyOf(jobRanks);
     }
 
     /// Runs `batch` and stores the results in it.
     ///
-    /// @param stamp identifies the operation; the same on all ranks
+    /// @param stamp identifies the batch; the same on all ranks
     /// @param divisor the divisor of an average
     public void run(Batch batch, long stamp, int divisor) {
         switch (batch.first().collectiveKind()) {
@@ -94,7 +94,7 @@ public final class Dispatcher {
                             ? neutral(request)
                             : ((Operation.Reducescatter) tensorEntry.operation()).tensor();
             long all = request.shape().dimension(0);
-            int size = worldRanks.size();
+            int size = jobRanks.size();
             long rows =
                     FusedTensors.firstRow(all, rank + 1, size)
                             - FusedTensors.firstRow(all, rank, size);
@@ -112,7 +112,7 @@ public final class Dispatcher {
             List<Shape> shapes = batch.requests().stream().map(Request::shape).toList();
             fusedTensors =
                     FusedTensors.forReducescatter(
-                            batch.first().dataType(), shapes, rank, worldRanks.size());
+                            batch.first().dataType(), shapes, rank, jobRanks.size());
             batch.setFusedTensors(fusedTensors);
         }
         return fusedTensors;
@@ -148,7 +148,7 @@ public final class Dispatcher {
         TensorEntry<?> tensorEntry = batch.entry(0);
         if (tensorEntry == null) {
             Tensor nothing = noRows(batch.first());
-            batch.result(0, backend.alltoall(stamp, nothing, new int[worldRanks.size()]));
+            batch.result(0, backend.alltoall(stamp, nothing, new int[jobRanks.size()]));
         } else {
             Operation.Alltoall operation = (Operation.Alltoall) tensorEntry.operation();
             batch.result(0, backend.alltoall(stamp, operation.tensor(), operation.splits()));

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import java.util.Arrays;
 import java.util.List;
 
-/// Operations that run as one, and this rank's entries for them.
+/// Operations that run as one collective, and this rank's entries for them.
 ///
-/// A batch of a plan runs again and again, so it keeps its bundle.
+/// A batch of a plan runs in every step, so it keeps its [FusedTensors].
 public final class Batch {
     private final List<Request> requests;
     private final @Nullable TensorEntry<?>[] entries;
@@ -48,7 +48,7 @@ public final class Batch {
         return byteSize;
     }
 
-    /// This rank's entry; null if it has not come yet, or if this rank has joined.
+    /// This rank's entry; null if it is not submitted yet, or if this rank has joined.
     public @Nullable TensorEntry<?> entry(int index) {
         return entries[index];
     }
@@ -103,8 +103,8 @@ public final class Batch {
         return fusedTensors;
     }
 
-    /// Keeps `made` for the next round.
-    public void setFusedTensors(FusedTensors made) {
-        fusedTensors = made;
+    /// Keeps `created` for the next step.
+    public void setFusedTensors(FusedTensors created) {
+        fusedTensors = created;
     }
 }

@@ -11,7 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Forms batches of operations that can run as one.
+/// Forms batches: operations that can run as one collective.
 ///
 /// A batch begins with the first operation that has no batch yet. Later operations with the same
 /// `FusionKey` are added while the batch stays under the threshold. Other operations are skipped,
@@ -21,9 +21,9 @@ import java.util.Map;
 ///
 /// @param threshold the maximum bytes of a batch; a larger tensor runs alone, and with 0 every
 ///     tensor does
-/// @param groups whether a group may be fused with other tensors; if not, only members of one group
-///     are fused
-public record Fusion(long threshold, boolean groups) {
+/// @param groupFusion whether a group may be fused with other tensors; if not, only members of one
+///     group are fused
+public record Fusion(long threshold, boolean groupFusion) {
     /// An operation to be fused.
     ///
     /// @param request its request
@@ -35,44 +35,44 @@ public record Fusion(long threshold, boolean groups) {
     /// Forms batches. Each batch is a list of positions in `items`.
     public List<List<Integer>> batches(List<Item> items) {
         boolean[] taken = new boolean[items.size()];
-        int[] likeness = fusionKey(items);
+        int[] keyNumbers = keyNumbers(items);
         List<List<Integer>> batches = new ArrayList<>();
         for (int first = 0; first < taken.length; first++) {
             if (!taken[first]) {
-                batches.add(batch(items, likeness, first, taken));
+                batches.add(batch(items, keyNumbers, first, taken));
             }
         }
         return batches;
     }
 
     /// Gives each item the number of its key. Items with equal numbers can be fused.
-    private int[] fusionKey(List<Item> items) {
+    private int[] keyNumbers(List<Item> items) {
         Map<FusionKey, Integer> numbers = new HashMap<>();
         return items.stream()
                 .mapToInt(item -> numbers.computeIfAbsent(fusionKey(item), _ -> numbers.size()))
                 .toArray();
     }
 
-    private List<Integer> batch(List<Item> items, int[] likeness, int first, boolean[] taken) {
+    private List<Integer> batch(List<Item> items, int[] keyNumbers, int first, boolean[] taken) {
         List<Integer> batch = new ArrayList<>();
         batch.add(first);
-        Item head = items.get(first);
-        if (threshold == 0 || !head.request.collectiveKind().isFusible()) {
+        Item firstItem = items.get(first);
+        if (threshold == 0 || !firstItem.request.collectiveKind().isFusible()) {
             return batch;
         }
-        long bytes = head.byteSize;
-        long passedOver = 0;
-        for (int i = first + 1; i < taken.length && bytes + passedOver <= threshold; i++) {
+        long bytes = firstItem.byteSize;
+        long skippedBytes = 0;
+        for (int i = first + 1; i < taken.length && bytes + skippedBytes <= threshold; i++) {
             Item item = items.get(i);
             if (taken[i]) {
                 continue;
             }
-            if (bytes + item.byteSize <= threshold && likeness[i] == likeness[first]) {
+            if (bytes + item.byteSize <= threshold && keyNumbers[i] == keyNumbers[first]) {
                 batch.add(i);
                 taken[i] = true;
                 bytes += item.byteSize;
             } else {
-                passedOver += item.byteSize;
+                skippedBytes += item.byteSize;
             }
         }
         return batch;
@@ -80,8 +80,8 @@ public record Fusion(long threshold, boolean groups) {
 
     private FusionKey fusionKey(Item item) {
         Request request = item.request;
-        String group = groups ? "" : request.group();
-        String lone = groups || !group.isEmpty() ? "" : request.name();
+        String group = groupFusion ? "" : request.group();
+        String ungroupedName = groupFusion || !group.isEmpty() ? "" : request.name();
         return new FusionKey(
                 request.collectiveKind(),
                 request.dataType(),
@@ -89,7 +89,7 @@ public record Fusion(long threshold, boolean groups) {
                 request.scale(),
                 request.shared(),
                 group,
-                lone,
+                ungroupedName,
                 item.segment,
                 item.ranks);
     }

@@ -12,8 +12,8 @@ import java.util.Map;
 
 /// The batches of a repeated step, in the order in which all ranks run them.
 ///
-/// Entries may come in any order; each finds its place by name. A name that occurs more than once
-/// in a step takes its places in order.
+/// Entries may be submitted in any order; each has its place by name. A name that occurs more than
+/// once in a step takes its places in order.
 public final class Plan {
     private final long number;
     private final List<Batch> batches;
@@ -57,7 +57,7 @@ public final class Plan {
         return Collections.unmodifiableMap(places);
     }
 
-    /// The current batch if all its entries are here, else null.
+    /// The current batch if all its entries are submitted, else null.
     public @Nullable Batch ready() {
         Batch batch = batches.get(next);
         return batch.isComplete() ? batch : null;
@@ -93,19 +93,19 @@ public final class Plan {
     /// The places of one name, in the order of the step.
     public static final class Places {
         private final Place[] all;
-        private int turn;
+        private int nextPlace;
 
         private Places(Place[] all) {
             this.all = all;
         }
 
         private void restart(int start) {
-            turn = 0;
-            while (turn < all.length - 1 && all[turn].index < start) {
-                turn++;
+            nextPlace = 0;
+            while (nextPlace < all.length - 1 && all[nextPlace].index < start) {
+                nextPlace++;
             }
-            if (all[turn].index < start) {
-                turn = 0;
+            if (all[nextPlace].index < start) {
+                nextPlace = 0;
             }
         }
 
@@ -113,13 +113,13 @@ public final class Plan {
         ///
         /// @return whether the place is free and the request matches
         public boolean put(TensorEntry<?> tensorEntry) {
-            Place place = all[turn];
+            Place place = all[nextPlace];
             if (!place.batch.isFree(place.position)
                     || !tensorEntry.request().matches(place.request())) {
                 return false;
             }
             place.batch.put(place.position, tensorEntry);
-            turn = turn + 1 == all.length ? 0 : turn + 1;
+            nextPlace = nextPlace + 1 == all.length ? 0 : nextPlace + 1;
             return true;
         }
 

@@ -97,22 +97,22 @@ public final class ControlMessageDecoder {
     }
 
     private List<RequestRef> requestRefs() {
-        List<RequestRef> asks = new ArrayList<>();
+        List<RequestRef> requests = new ArrayList<>();
         int base = integer();
         if (flag()) {
             list(this::integer)
-                    .forEach(slot -> asks.add(new CachedRequest(Math.addExact(base, slot))));
+                    .forEach(slot -> requests.add(new CachedRequest(Math.addExact(base, slot))));
         } else {
             byte[] bits = new byte[size(1)];
             in.get(bits);
             BitSet.valueOf(bits).stream()
-                    .forEach(slot -> asks.add(new CachedRequest(Math.addExact(base, slot))));
+                    .forEach(slot -> requests.add(new CachedRequest(Math.addExact(base, slot))));
         }
         int fresh = size(1);
         for (int i = 0; i < fresh; i++) {
-            asks.add(new NewRequest(request()));
+            requests.add(new NewRequest(request()));
         }
-        return asks;
+        return requests;
     }
 
     private CoordinatorMessage toRanks() {

@@ -59,40 +59,40 @@ public final class ControlMessageEncoder {
 
     private void write(RankMessage message) {
         switch (message) {
-            case Submit(long epoch, long seen, long segment, List<RequestRef> asks) -> {
+            case Submit(long epoch, long seen, long segment, List<RequestRef> requests) -> {
                 tag(ControlMessageTag.SUBMIT);
                 number(epoch);
                 number(seen);
                 number(segment);
-                requestRefs(asks);
+                requestRefs(requests);
             }
             case Join(long epoch) -> {
                 tag(ControlMessageTag.JOIN);
                 number(epoch);
             }
-            case Deviate(long completed, boolean fault) -> {
+            case Deviate(long completed, boolean stuck) -> {
                 tag(ControlMessageTag.DEVIATE);
                 number(completed);
-                flag(fault);
+                flag(stuck);
             }
-            case Stopped(boolean abandoned) -> {
+            case Stopped(boolean cancelled) -> {
                 tag(ControlMessageTag.STOPPED);
-                flag(abandoned);
+                flag(cancelled);
             }
             case Ready() -> tag(ControlMessageTag.READY);
         }
     }
 
-    private void requestRefs(List<RequestRef> asks) {
+    private void requestRefs(List<RequestRef> requests) {
         List<Request> fresh = new ArrayList<>();
         BitSet slots = new BitSet();
         int base = Integer.MAX_VALUE;
-        for (RequestRef requestRef : asks) {
+        for (RequestRef requestRef : requests) {
             if (requestRef instanceof CachedRequest(int slot)) {
                 base = Math.min(base, slot);
             }
         }
-        for (RequestRef requestRef : asks) {
+        for (RequestRef requestRef : requests) {
             switch (requestRef) {
                 case CachedRequest(int slot) -> slots.set(slot - base);
                 case NewRequest(Request request) -> fresh.add(request);
@@ -135,14 +135,14 @@ public final class ControlMessageEncoder {
                 number(slots.size());
                 slots.forEach(this::number);
             }
-            case Lock(long plan, List<List<Request>> buckets, int start) -> {
+            case Lock(long plan, List<List<Request>> batches, int start) -> {
                 tag(ControlMessageTag.LOCK);
                 number(plan);
                 number(start);
-                number(buckets.size());
-                for (List<Request> bucket : buckets) {
-                    number(bucket.size());
-                    bucket.forEach(this::request);
+                number(batches.size());
+                for (List<Request> batch : batches) {
+                    number(batch.size());
+                    batch.forEach(this::request);
                 }
             }
             case Unlock(long completed) -> {

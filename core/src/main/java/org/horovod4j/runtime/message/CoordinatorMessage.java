@@ -9,11 +9,11 @@ import java.util.List;
 public sealed interface CoordinatorMessage {
     /// Run these operations as one batch.
     ///
-    /// @param tensors the operations
+    /// @param operations the operations of the batch, in order
     /// @param divisor the divisor of an average
-    record Run(List<OperationRef> tensors, int divisor) implements CoordinatorMessage {
+    record Run(List<OperationRef> operations, int divisor) implements CoordinatorMessage {
         public Run {
-            tensors = List.copyOf(tensors);
+            operations = List.copyOf(operations);
         }
     }
 
@@ -45,20 +45,20 @@ public sealed interface CoordinatorMessage {
     /// Follow this plan from now on.
     ///
     /// @param plan the plan's number
-    /// @param buckets the batches, in order, to be repeated; empty if the ranks know the plan
+    /// @param batches the batches, in order, to be repeated; empty if the ranks know the plan
     /// @param start the first batch to run
-    record Lock(long plan, List<List<Request>> buckets, int start) implements CoordinatorMessage {
+    record Lock(long plan, List<List<Request>> batches, int start) implements CoordinatorMessage {
         public Lock {
-            buckets = buckets.stream().map(List::copyOf).toList();
+            batches = batches.stream().map(List::copyOf).toList();
         }
     }
 
-    /// Leave the plan after this number of operations.
+    /// Leave the plan after this number of batches.
     record Unlock(long completed) implements CoordinatorMessage {}
 
     /// All ranks have left the plan.
     ///
-    /// @param reset whether to reset the backend after an abandoned operation
+    /// @param reset whether to reset the backend after a cancelled batch
     record Unlocked(boolean reset) implements CoordinatorMessage {}
 
     /// Use this tuning from now on.

@@ -11,7 +11,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// Describes a disagreement of ranks: the first difference, which rank wants what, and what to do.
+/// Describes a disagreement of ranks: the first difference, what each rank requests, and what to
+/// do.
 public final class MismatchReport {
     private final SortedMap<Integer, Request> requests;
 

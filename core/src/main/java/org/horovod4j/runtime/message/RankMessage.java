@@ -34,16 +34,16 @@ public sealed interface RankMessage {
     /// The rank leaves the plan: its program has submitted something that is not in the plan, or
     /// waits for something that the plan holds back.
     ///
-    /// @param completed the number of operations of the process set it has completed: it will run
+    /// @param completed the number of batches of the process set that it has completed: it will run
     ///     no more of the plan
-    /// @param fault whether the program waited, so that the plan should not be locked again soon
-    record Deviate(long completed, boolean fault) implements RankMessage {}
+    /// @param stuck whether the program waited, so that the plan should not be locked again soon
+    record Deviate(long completed, boolean stuck) implements RankMessage {}
 
     /// The rank has stopped following the plan.
     ///
-    /// @param abandoned whether it has abandoned an operation that other ranks had not started
-    record Stopped(boolean abandoned) implements RankMessage {}
+    /// @param cancelled whether it has cancelled a batch that other ranks had not started
+    record Stopped(boolean cancelled) implements RankMessage {}
 
-    /// The rank has reset the backend after an abandoned operation.
+    /// The rank has reset the backend after a cancelled batch.
     record Ready() implements RankMessage {}
 }

@@ -30,7 +30,7 @@ public final class TensorEntry<T> implements Handle<T> {
     private final ProgressEngine progressEngine;
     private @Nullable QueueSlot slot;
     private long segment;
-    private long serial;
+    private long sequence;
     private long submittedNanos;
     private @Nullable T result;
     private @Nullable HorovodException cause;
@@ -47,7 +47,7 @@ public final class TensorEntry<T> implements Handle<T> {
     /// The place of an entry in the queue, which saves a lookup by name.
     public interface QueueSlot {}
 
-    /// Runs operations.
+    /// Makes operations progress.
     public interface ProgressEngine {
         /// Returns when the entry is done. May run operations on the calling thread.
         void await(TensorEntry<?> tensorEntry);
@@ -89,8 +89,8 @@ public final class TensorEntry<T> implements Handle<T> {
     }
 
     /// A number that increases with each submission of this rank.
-    public long serial() {
-        return serial;
+    public long sequence() {
+        return sequence;
     }
 
     /// When it was submitted, to within some milliseconds.
@@ -100,7 +100,7 @@ public final class TensorEntry<T> implements Handle<T> {
 
     /// Records when it was submitted.
     public void submitted(long number, long currentSegment, long nowNanos) {
-        serial = number;
+        sequence = number;
         segment = currentSegment;
         submittedNanos = nowNanos;
     }

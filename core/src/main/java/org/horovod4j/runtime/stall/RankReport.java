@@ -23,9 +23,9 @@ public record RankReport(
     /// One process set.
     ///
     /// @param id its number
-    /// @param ranks its ranks, as ranks of the world
+    /// @param ranks its ranks, as job ranks
     /// @param activity what the rank is doing, as text
-    /// @param progress its completed operations
+    /// @param progress its completed batches
     /// @param join the pending join of this rank, or null
     /// @param pending the operations in flight, oldest first, up to the limit
     /// @param omitted the number of operations beyond the limit
@@ -66,7 +66,7 @@ public record RankReport(
 
     /// The progress of a process set on a rank.
     ///
-    /// @param completed the number of completed operations
+    /// @param completed the number of completed batches
     /// @param idleMillis since the last of them completed, or since the start
     public record Progress(long completed, long idleMillis) {}
 
@@ -112,7 +112,7 @@ public record RankReport(
         return sets.stream().filter(each -> each.id == id).findFirst().orElse(null);
     }
 
-    /// Milliseconds since the last operation completed in any process set.
+    /// Milliseconds since the last batch completed in any process set.
     long idleMillis() {
         return sets.stream().mapToLong(set -> set.progress.idleMillis).min().orElse(Long.MAX_VALUE);
     }

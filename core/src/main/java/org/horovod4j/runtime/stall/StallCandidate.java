@@ -90,10 +90,10 @@ sealed interface StallCandidate {
     }
 
     /// A join that some ranks have not called. They may train for hours, and this rank takes part
-    /// in that. So the wait counts from the last operation, and is not a stall while an operation
-    /// is in flight or while a missing rank makes progress in another process set.
+    /// in that. So the wait counts from the last batch, and is not a stall while an operation is
+    /// in flight or while a missing rank makes progress in another process set.
     record JoinWait(ProcessSetReport set, Pending join) implements StallCandidate {
-        /// Ranks complete an operation, and report it, at slightly different times.
+        /// Ranks complete a batch, and report it, at slightly different times.
         private static final long SLACK_MILLIS = 500;
 
         @Override

@@ -4,11 +4,11 @@ import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.jspecify.annotations.Nullable;
 
-/// Passes the activities of a backend to the recorder, while an operation is recorded.
+/// Passes the activities of a backend to the recorder, while a batch is recorded.
 ///
-/// Used only by the thread that runs operations.
+/// Used only by the thread that runs batches.
 public final class ActivityLog implements ActivityRecorder {
-    /// The activities of a large operation repeat: the first ones show all there is to see, and
+    /// The activities of a large batch repeat: the first ones show all there is to see, and
     /// thousands would make a file too large to open.
     static final int MAX_ACTIVITIES = 200;
 

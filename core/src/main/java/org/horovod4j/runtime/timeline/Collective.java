@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 
-/// One operation of the backend, with all tensors that are fused in it.
+/// One run of a batch: a collective of the backend, with all tensors that are fused in it.
 ///
 /// @param op in capitals, as in `ALLREDUCE`
 /// @param dataType null without elements, as in a barrier

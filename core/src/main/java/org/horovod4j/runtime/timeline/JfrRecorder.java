@@ -144,7 +144,7 @@ final class JfrRecorder implements Recorder {
     @Name("org.horovod4j.Collective")
     @Label("Collective")
     @Category("Horovod4J")
-    @Description("One operation of the backend, with all tensors that travel in it")
+    @Description("One collective of the backend, with all tensors that are fused in it")
     @StackTrace(false)
     static final class CollectiveEvent extends Event {
         @Label("Rank")

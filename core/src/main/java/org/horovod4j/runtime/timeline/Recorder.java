@@ -41,7 +41,7 @@ public interface Recorder {
     /// The ranks disagree.
     void negotiationFailed(int processSet, String tensor, String reason);
 
-    /// The operation starts.
+    /// The collective starts.
     void started(Collective collective);
 
     /// An activity inside `collective`, between two values of [System#nanoTime].
@@ -49,7 +49,7 @@ public interface Recorder {
     /// Activities of one collective are nested or disjoint.
     void activity(Collective collective, String name, long beginNanos, long endNanos);
 
-    /// The operation has ended, perhaps with a failure. Called before its handles complete.
+    /// The collective has ended, perhaps with a failure. Called before its handles complete.
     void ended(Collective collective);
 
     /// A cycle of the coordinator begins.

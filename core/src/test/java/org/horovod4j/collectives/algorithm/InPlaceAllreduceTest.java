@@ -28,11 +28,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-/// Ranks reduce shares of other ranks' parts, and no share is reduced twice.
+/// Ranks reduce chunks of other ranks' parts, and no chunk is reduced twice.
 class InPlaceAllreduceTest {
     private static final int RANKS = 3;
 
-    /// Many shares per rank, none of them of even size.
+    /// Many chunks per rank, none of them of even size.
     private static final long LARGE = 1_000_003;
 
     private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1, 2));
@@ -47,7 +47,7 @@ class InPlaceAllreduceTest {
             Future<?> second = threads.submit(() -> threeRanks.reduce(1));
 
             await().until(() -> threeRanks.isSummed(2));
-            assertThat(first).isNotDone(); // until the late rank has found no shares left
+            assertThat(first).isNotDone(); // until the late rank has found no chunks left
             assertThat(second).isNotDone();
 
             threeRanks.reduce(2);

@@ -34,7 +34,7 @@ class CoordinatorTest {
     private Coordinator coordinator = coordinator(0, true);
     private long epoch;
     private long segment;
-    private long operations;
+    private long batchCount;
 
     private Coordinator coordinator(int cache, boolean locking) {
         return new Coordinator(
@@ -45,9 +45,9 @@ class CoordinatorTest {
     }
 
     private void submit(int rank, Request... requests) {
-        List<RequestRef> asks =
+        List<RequestRef> requestRefs =
                 Arrays.stream(requests).<RequestRef>map(RankMessage.NewRequest::new).toList();
-        coordinator.receive(rank, new RankMessage.Submit(epoch, 0, segment, asks));
+        coordinator.receive(rank, new RankMessage.Submit(epoch, 0, segment, requestRefs));
     }
 
     private void submitByAll(Request... requests) {
@@ -72,9 +72,9 @@ class CoordinatorTest {
         List<String> names = new ArrayList<>();
         for (CoordinatorMessage decision : coordinator.decisions()) {
             assertThat(decision).isInstanceOf(CoordinatorMessage.Run.class);
-            operations++;
+            batchCount++;
             for (CoordinatorMessage.OperationRef operationRef :
-                    ((CoordinatorMessage.Run) decision).tensors()) {
+                    ((CoordinatorMessage.Run) decision).operations()) {
                 if (operationRef instanceof Uncached(Request request, int _)) {
                     names.add(request.name());
                 }
@@ -99,16 +99,16 @@ class CoordinatorTest {
     }
 
     private static List<List<String>> names(CoordinatorMessage.Lock lock) {
-        return lock.buckets().stream()
-                .map(bucket -> bucket.stream().map(Request::name).toList())
+        return lock.batches().stream()
+                .map(batch -> batch.stream().map(Request::name).toList())
                 .toList();
     }
 
-    /// Rank 1 leaves the plan after this number of its operations, and the others follow.
-    private void leave(long ofPlan, boolean fault) {
-        operations += ofPlan;
-        coordinator.receive(1, new RankMessage.Deviate(operations, fault));
-        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(operations));
+    /// Rank 1 leaves the plan after this number of its batches, and the others follow.
+    private void leave(long ofPlan, boolean stuck) {
+        batchCount += ofPlan;
+        coordinator.receive(1, new RankMessage.Deviate(batchCount, stuck));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(batchCount));
         coordinator.receive(0, new RankMessage.Stopped(false));
         assertThat(coordinator.decisions()).isEmpty();
         coordinator.receive(2, new RankMessage.Stopped(false));
@@ -248,7 +248,7 @@ class CoordinatorTest {
                 1, new RankMessage.Submit(0, 2, 0, List.of(new RankMessage.CachedRequest(0))));
         submit(0, sums("a"));
         CoordinatorMessage.Run run = (CoordinatorMessage.Run) coordinator.decisions().getFirst();
-        assertThat(run.tensors()).containsExactly(new Uncached(TestRequests.sum("a", 3), 2));
+        assertThat(run.operations()).containsExactly(new Uncached(TestRequests.sum("a", 3), 2));
     }
 
     @Test
@@ -354,19 +354,19 @@ class CoordinatorTest {
         step("ab");
         step("ab");
         locked("a");
-        coordinator.receive(1, new RankMessage.Deviate(operations, false));
-        coordinator.receive(2, new RankMessage.Deviate(operations, false));
-        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(operations));
+        coordinator.receive(1, new RankMessage.Deviate(batchCount, false));
+        coordinator.receive(2, new RankMessage.Deviate(batchCount, false));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.Unlock(batchCount));
         coordinator.receive(0, new RankMessage.Stopped(false));
         assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(false));
     }
 
     @Test
-    void anAbandonedOperationIsCleanedUpBeforeAnythingRuns() {
+    void ranksResetTheBackendAfterACancelledBatchBeforeAnythingRuns() {
         step("ab");
         step("ab");
         locked("a");
-        coordinator.receive(1, new RankMessage.Deviate(operations, false));
+        coordinator.receive(1, new RankMessage.Deviate(batchCount, false));
         assertThat(only()).isInstanceOf(CoordinatorMessage.Unlock.class);
         coordinator.receive(2, new RankMessage.Stopped(true));
         coordinator.receive(0, new RankMessage.Stopped(false));
@@ -392,12 +392,12 @@ class CoordinatorTest {
     }
 
     @Test
-    void aPlanResumesOnceAllHaveCleanedUpAfterAnAbandonedOperation() {
+    void aPlanIsLockedAgainAfterAllRanksHaveResetTheBackend() {
         step("ab");
         step("ab");
         CoordinatorMessage.Lock first = locked("a");
-        operations += 100;
-        coordinator.receive(1, new RankMessage.Deviate(operations, false));
+        batchCount += 100;
+        coordinator.receive(1, new RankMessage.Deviate(batchCount, false));
         assertThat(only()).isInstanceOf(CoordinatorMessage.Unlock.class);
         coordinator.receive(0, new RankMessage.Stopped(true));
         coordinator.receive(2, new RankMessage.Stopped(true));
@@ -438,7 +438,7 @@ class CoordinatorTest {
             }
             submit(1, sums("ab"));
             submit(2, sums("ab"));
-            operations += coordinator.decisions().size();
+            batchCount += coordinator.decisions().size();
         }
         throw new AssertionError("never locked again");
     }

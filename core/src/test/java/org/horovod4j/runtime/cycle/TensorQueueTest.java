@@ -26,7 +26,7 @@ class TensorQueueTest {
             new TensorEntry.ProgressEngine() {
                 @Override
                 public void await(TensorEntry<?> tensorEntry) {
-                    throw new IllegalStateException("nobody drives here");
+                    throw new IllegalStateException("no thread drives here");
                 }
 
                 @Override
@@ -126,7 +126,7 @@ class TensorQueueTest {
         assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         assertThat(queue.hasWork()).isTrue();
         assertThat(queue.isStuck(stranger)).isFalse();
-        queue.deviate(Deviation.FAULT); // the first reason stays
+        queue.deviate(Deviation.STUCK); // the first reason stays
         assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
     }
 
@@ -142,7 +142,7 @@ class TensorQueueTest {
         queue.unlockPlan();
         assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
         assertThat(names(queue.drain())).containsExactly("c", "x", "b", "a");
-        queue.deviate(Deviation.FAULT); // without a plan there is nothing to leave
+        queue.deviate(Deviation.STUCK); // without a plan there is nothing to leave
         assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
     }
 

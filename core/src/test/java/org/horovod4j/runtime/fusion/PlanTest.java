@@ -18,7 +18,7 @@ class PlanTest {
     private final Plan plan = new Plan(4, List.of(List.of(a, b), List.of(longer)));
 
     /// Does nothing: these tests do not wait for entries.
-    private static final TensorEntry.ProgressEngine NOBODY =
+    private static final TensorEntry.ProgressEngine NO_ENGINE =
             new TensorEntry.ProgressEngine() {
                 @Override
                 public void await(TensorEntry<?> tensorEntry) {}
@@ -31,7 +31,7 @@ class PlanTest {
             };
 
     private static TensorEntry<?> entry(Request request) {
-        return new TensorEntry<Object>(request, new Operation.Barrier(), NOBODY);
+        return new TensorEntry<Object>(request, new Operation.Barrier(), NO_ENGINE);
     }
 
     private static boolean place(Plan plan, TensorEntry<?> tensorEntry) {

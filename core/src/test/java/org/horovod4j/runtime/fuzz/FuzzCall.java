@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 
 /// An operation in one step: the inputs of each rank, and the expected results.
 final class FuzzCall {
-    static final int NOBODY = -1;
+    static final int NO_RANK = -1;
 
     private final FuzzOperation operation;
     private final long seed;
@@ -41,7 +41,7 @@ final class FuzzCall {
 
     /// @param size the number of ranks, joined ones included
     /// @param joined the ranks without data
-    /// @param odd the rank with another type than the others, or [#NOBODY]
+    /// @param odd the rank with another type than the others, or [#NO_RANK]
     FuzzCall(FuzzOperation operation, long seed, int size, Set<Integer> joined, int odd) {
         this.operation = operation;
         this.seed = seed;
@@ -118,7 +118,7 @@ final class FuzzCall {
 
             @Override
             public void check() {
-                if (odd == NOBODY) {
+                if (odd == NO_RANK) {
                     FuzzCall.this.check(rank, tensors.apply(handle.join()));
                 } else {
                     assertThatThrownBy(handle::join)
@@ -260,6 +260,6 @@ final class FuzzCall {
                 .formatted(
                         operation,
                         joined.isEmpty() ? "" : ", joined: " + joined,
-                        odd == NOBODY ? "" : ", odd: " + odd);
+                        odd == NO_RANK ? "" : ", odd: " + odd);
     }
 }

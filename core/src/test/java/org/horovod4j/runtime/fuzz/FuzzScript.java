@@ -136,7 +136,7 @@ final class FuzzScript {
     }
 
     private FuzzStep plain(int number, boolean calm) {
-        List<FuzzCall> calls = calls(program, number, Set.of(), FuzzCall.NOBODY, -1);
+        List<FuzzCall> calls = calls(program, number, Set.of(), FuzzCall.NO_RANK, -1);
         return new FuzzStep(
                 number,
                 calm ? "calm" : "plain",
@@ -173,7 +173,7 @@ final class FuzzScript {
                                 && old.set() == ALL_RANKS
                                 && old.shape().dimension(0) > 0
                         ? rank
-                        : FuzzCall.NOBODY;
+                        : FuzzCall.NO_RANK;
         List<FuzzCall> calls = calls(changed, number, joined, odd, chosen);
         return new FuzzStep(
                 number,
@@ -216,7 +216,7 @@ final class FuzzScript {
                             number * 1_009L + i,
                             size,
                             joined,
-                            i == disputed ? odd : FuzzCall.NOBODY));
+                            i == disputed ? odd : FuzzCall.NO_RANK));
         }
         return calls;
     }
@@ -240,7 +240,7 @@ final class FuzzScript {
                                         ALL_RANKS));
             }
         }
-        return calls(last, number + 1_000_000, joined, FuzzCall.NOBODY, -1);
+        return calls(last, number + 1_000_000, joined, FuzzCall.NO_RANK, -1);
     }
 
     private List<RankActions> parts(int calls, boolean calm, int waiting) {

@@ -115,11 +115,11 @@ class ControlMessagesTest {
 
     @Test
     void aThousandCachedTensorsTakeABitEach() {
-        List<RankMessage.RequestRef> asks =
+        List<RankMessage.RequestRef> requests =
                 IntStream.range(40_000, 41_000)
                         .<RankMessage.RequestRef>mapToObj(RankMessage.CachedRequest::new)
                         .toList();
-        assertThat(ControlMessageEncoder.encode(new RankMessage.Submit(3, 4, 5, asks)))
+        assertThat(ControlMessageEncoder.encode(new RankMessage.Submit(3, 4, 5, requests)))
                 .hasSizeLessThan(140);
     }
 

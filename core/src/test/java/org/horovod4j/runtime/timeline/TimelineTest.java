@@ -176,7 +176,7 @@ final class TimelineTest {
                     SampleCollectives.negotiateAndRun(timeline, "w");
                 }
             }
-            System.out.println("the program goes on");
+            System.out.println("the program continues");
         }
     }
 
@@ -193,7 +193,7 @@ final class TimelineTest {
                                 .words(limit));
         assertThat(output.strip())
                 .contains("timeline " + file + ": recording has ended")
-                .endsWith("the program goes on");
+                .endsWith("the program continues");
         assertThat(Files.size(file)).isGreaterThan(10_000);
         assertThat(ParsedTrace.of(file).on("w", "X")).contains("ALLREDUCE");
     }

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /// Control messages over a link, each preceded by its length. No method waits.
-final class ControlConnection {
+final class ControlLink {
     private static final ValueLayout.OfInt LENGTH = ValueLayout.JAVA_INT_UNALIGNED;
     private static final long FIRST_BYTES = 4 * 1024;
     private static final int MAX_MESSAGE = 1 << 28;
@@ -30,7 +30,7 @@ final class ControlConnection {
     private boolean silenced;
     private boolean closed;
 
-    ControlConnection(Link link) {
+    ControlLink(Link link) {
         this.link = link;
     }
 

@@ -4,51 +4,51 @@ import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
 import org.jspecify.annotations.Nullable;
 
-/// The control connections of a process set: rank 0 has one to each other rank.
+/// The links for control messages of a process set: rank 0 has one to each other rank.
 ///
-/// A connection opens when it is first used. Rank 0 may wait for the other rank to connect, because
-/// nothing can run without that rank. A broken connection is skipped, so that messages from other
+/// A link opens when it is first used. Rank 0 may wait for the other rank to connect, because
+/// nothing can run without that rank. A broken link is skipped, so that messages from other
 /// ranks are read first; see [#brokenLink].
-final class ControlConnections {
+final class ControlLinks {
     private final Links links;
     private final int rank;
-    private final @Nullable ControlConnection[] connections;
+    private final @Nullable ControlLink[] controlLinks;
     private @Nullable LinkBrokenException brokenLink;
     private int nextRank;
 
-    ControlConnections(Links links, int rank, int size) {
+    ControlLinks(Links links, int rank, int size) {
         this.links = links;
         this.rank = rank;
-        this.connections = new ControlConnection[rank == 0 ? size : 1];
+        this.controlLinks = new ControlLink[rank == 0 ? size : 1];
     }
 
-    /// Why the first broken connection broke; null while all are intact.
+    /// Why the first broken link broke; null while all are intact.
     @Nullable LinkBrokenException brokenLink() {
         return brokenLink;
     }
 
     /// Sends a message to rank 0: as much as possible now, the rest in later calls of [#poll].
     void sendToCoordinator(byte[] message) {
-        ControlConnection connection = connection(0);
-        connection.write(message);
-        boolean _ = flush(connection);
+        ControlLink controlLink = controlLink(0);
+        controlLink.write(message);
+        boolean _ = flush(controlLink);
     }
 
     /// Queues a message for all other ranks; [#flush] sends it.
     void sendToAll(byte[] message) {
-        for (int other = 1; other < connections.length; other++) {
-            connection(other).write(message);
+        for (int other = 1; other < controlLinks.length; other++) {
+            controlLink(other).write(message);
         }
     }
 
-    /// Sends as many bytes as the connections accept.
+    /// Sends as many bytes as the links accept.
     ///
     /// @return whether all bytes are sent
     boolean flush() {
         boolean allSent = true;
-        for (ControlConnection connection : connections) {
-            if (connection != null) {
-                allSent &= flush(connection);
+        for (ControlLink controlLink : controlLinks) {
+            if (controlLink != null) {
+                allSent &= flush(controlLink);
             }
         }
         return allSent;
@@ -58,12 +58,12 @@ final class ControlConnections {
     @Nullable ReceivedMessage poll() {
         boolean _ = flush();
         if (rank > 0) {
-            byte[] message = poll(connection(0));
+            byte[] message = poll(controlLink(0));
             return message == null ? null : new ReceivedMessage(0, message);
         }
-        for (int i = 1; i < connections.length; i++) {
-            nextRank = nextRank + 1 >= connections.length ? 1 : nextRank + 1;
-            byte[] message = poll(connection(nextRank));
+        for (int i = 1; i < controlLinks.length; i++) {
+            nextRank = nextRank + 1 >= controlLinks.length ? 1 : nextRank + 1;
+            byte[] message = poll(controlLink(nextRank));
             if (message != null) {
                 return new ReceivedMessage(nextRank, message);
             }
@@ -75,21 +75,21 @@ final class ControlConnections {
     @SuppressWarnings("ArrayRecordComponent") // decoded, never compared
     record ReceivedMessage(int rank, byte[] message) {}
 
-    private boolean flush(ControlConnection connection) {
+    private boolean flush(ControlLink controlLink) {
         try {
-            return connection.flush();
+            return controlLink.flush();
         } catch (LinkBrokenException e) {
-            connection.silence();
+            controlLink.silence();
             noteBroken(e);
             return true;
         }
     }
 
-    private byte @Nullable [] poll(ControlConnection connection) {
+    private byte @Nullable [] poll(ControlLink controlLink) {
         try {
-            return connection.isClosed() ? null : connection.poll();
+            return controlLink.isClosed() ? null : controlLink.poll();
         } catch (LinkBrokenException e) {
-            connection.close();
+            controlLink.close();
             noteBroken(e);
             return null;
         }
@@ -101,12 +101,12 @@ final class ControlConnections {
         }
     }
 
-    private ControlConnection connection(int other) {
-        ControlConnection connection = connections[other];
-        if (connection == null) {
-            connection = new ControlConnection(links.link(other));
-            connections[other] = connection;
+    private ControlLink controlLink(int other) {
+        ControlLink controlLink = controlLinks[other];
+        if (controlLink == null) {
+            controlLink = new ControlLink(links.link(other));
+            controlLinks[other] = controlLink;
         }
-        return connection;
+        return controlLink;
     }
 }

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /// Control messages arrive complete and in order, even if a link moves few bytes at a time.
-class ControlConnectionsTest {
+class ControlLinksTest {
     private final LocalPipes localPipes = new LocalPipes();
 
     private Links links(int rank) {
@@ -60,8 +60,8 @@ class ControlConnectionsTest {
     @ValueSource(ints = {1, 3, 4, 5, 1_000, 1 << 20})
     void messagesArriveWholeAndInOrder(int most) {
         int[] lengths = {0, 1, 3, 4, 5, 4_091, 4_092, 4_093, 10_000, 2, 70_001, 0, 9};
-        ControlConnection from = new ControlConnection(new ThrottledLink(links(0).link(1), most));
-        ControlConnection to = new ControlConnection(new ThrottledLink(links(1).link(0), most));
+        ControlLink from = new ControlLink(new ThrottledLink(links(0).link(1), most));
+        ControlLink to = new ControlLink(new ThrottledLink(links(1).link(0), most));
         List<byte[]> received = new ArrayList<>();
         for (int i = 0; i < lengths.length; i++) {
             from.write(message(lengths[i], i));
@@ -87,7 +87,7 @@ class ControlConnectionsTest {
     @ValueSource(ints = {-1, Integer.MAX_VALUE})
     void invalidLengthIsRejected(int length) {
         Links source = links(0);
-        ControlConnection to = new ControlConnection(links(1).link(0));
+        ControlLink to = new ControlLink(links(1).link(0));
         MemorySegment header = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
         header.set(ValueLayout.JAVA_INT, 0, length);
         assertThat(source.link(1).trySend(header, 0, Integer.BYTES)).isEqualTo(Integer.BYTES);
@@ -98,13 +98,13 @@ class ControlConnectionsTest {
 
     @Test
     void ranksExchangeMessagesWithRankZero() {
-        ControlConnections centre = new ControlConnections(links(0), 0, 3);
-        ControlConnections one = new ControlConnections(links(1), 1, 3);
-        ControlConnections two = new ControlConnections(links(2), 2, 3);
+        ControlLinks centre = new ControlLinks(links(0), 0, 3);
+        ControlLinks one = new ControlLinks(links(1), 1, 3);
+        ControlLinks two = new ControlLinks(links(2), 2, 3);
         one.sendToCoordinator(message(3, 1));
         two.sendToCoordinator(message(4, 2));
         List<Integer> ranks = new ArrayList<>();
-        for (ControlConnections.ReceivedMessage next = centre.poll();
+        for (ControlLinks.ReceivedMessage next = centre.poll();
                 next != null;
                 next = centre.poll()) {
             ranks.add(next.rank());
@@ -113,30 +113,30 @@ class ControlConnectionsTest {
         assertThat(ranks).containsExactlyInAnyOrder(1, 2);
         centre.sendToAll(message(9, 9));
         assertThat(centre.flush()).isTrue();
-        for (ControlConnections controlConnections : List.of(one, two)) {
-            ControlConnections.ReceivedMessage receivedMessage = controlConnections.poll();
+        for (ControlLinks controlLinks : List.of(one, two)) {
+            ControlLinks.ReceivedMessage receivedMessage = controlLinks.poll();
             assertThat(receivedMessage).isNotNull();
             assertThat(receivedMessage.message()).isEqualTo(message(9, 9));
-            assertThat(controlConnections.poll()).isNull();
+            assertThat(controlLinks.poll()).isNull();
         }
     }
 
     @Test
     void brokenConnectionIsReportedAndOthersContinue() {
-        ControlConnections centre = new ControlConnections(links(0), 0, 3);
+        ControlLinks centre = new ControlLinks(links(0), 0, 3);
         Links leaving = links(1);
-        ControlConnections one = new ControlConnections(leaving, 1, 3);
-        ControlConnections two = new ControlConnections(links(2), 2, 3);
+        ControlLinks one = new ControlLinks(leaving, 1, 3);
+        ControlLinks two = new ControlLinks(links(2), 2, 3);
         one.sendToCoordinator(message(5, 1));
         leaving.close();
-        ControlConnections.ReceivedMessage last = centre.poll(); // sent before it left
+        ControlLinks.ReceivedMessage last = centre.poll(); // sent before it left
         assertThat(last).isNotNull();
         assertThat(last.rank()).isEqualTo(1);
         assertThat(centre.brokenLink()).isNull();
         assertThat(centre.poll()).isNull();
         assertThat(centre.brokenLink()).hasMessageContaining("rank 1");
         two.sendToCoordinator(message(6, 2));
-        ControlConnections.ReceivedMessage other = centre.poll();
+        ControlLinks.ReceivedMessage other = centre.poll();
         assertThat(other).isNotNull();
         assertThat(other.rank()).isEqualTo(2);
     }
