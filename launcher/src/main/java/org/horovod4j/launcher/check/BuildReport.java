@@ -1,20 +1,26 @@
 package org.horovod4j.launcher.check;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
 
+import java.io.File;
 import java.io.IOException;
 import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 
 /// The table of `horovodrun --check-build`.
 public final class BuildReport {
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
+    private static final Duration TOOL_TIMEOUT = Duration.ofSeconds(10);
 
     private final Map<String, String> environment;
     private final SearchPath searchPath;
@@ -62,28 +68,66 @@ public final class BuildReport {
                                 jar.toString(), "cannot be read (%s)".formatted(e.getMessage())));
             }
         }
-        Framework.ALL.forEach(framework -> findings.add(framework.find(artifacts)));
+        findings.addAll(FrameworkLibrary.findAll(artifacts));
         return findings;
     }
 
     private List<Finding> controllers() throws InterruptedException {
         return List.of(
                 Finding.found("horovodrun", "this machine, and others through ssh"),
-                tool("MPI", "mpirun", "--version"),
-                tool("Slurm", "srun", "--version"));
+                version("MPI", "mpirun"),
+                version("Slurm", "srun"));
     }
 
-    private Finding tool(String what, String name, String argument) throws InterruptedException {
-        ExternalTool tool = ExternalTool.find(name, searchPath).orElse(null);
+    private Finding version(String what, String name) throws InterruptedException {
+        return tool(
+                what,
+                name,
+                "--version",
+                (tool, answer) ->
+                        Finding.found(
+                                what,
+                                "%s, %s".formatted(tool, answer.stream().findFirst().orElse(""))));
+    }
+
+    /// Runs a command of another product, to get information about it.
+    ///
+    /// @param read makes a finding of its path and the lines that it prints
+    private Finding tool(
+            String what, String name, String argument, BiFunction<Path, List<String>, Finding> read)
+            throws InterruptedException {
+        Path tool = searchPath.lookUp(name).orElse(null);
         if (tool == null) {
             return Finding.missing(what, "no %s on the PATH".formatted(name));
         }
         try {
-            List<String> answer = tool.run(argument);
-            return Finding.found(
-                    what, "%s, %s".formatted(tool.path(), answer.stream().findFirst().orElse("")));
+            return read.apply(tool, run(tool, argument));
         } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
+            return Finding.missing(what, "%s %s".formatted(tool, e.getMessage()));
+        }
+    }
+
+    /// @throws IOException if it times out or fails
+    private static List<String> run(Path tool, String argument)
+            throws IOException, InterruptedException {
+        Process process =
+                new ProcessBuilder(tool.toString(), argument)
+                        .redirectErrorStream(true)
+                        .redirectInput(new File("/dev/null"))
+                        .start();
+        try {
+            // The output is far smaller than a pipe buffer, so it need not be read while the
+            // process runs.
+            if (!process.waitFor(TOOL_TIMEOUT)) {
+                throw new IOException("does not answer");
+            }
+            if (process.exitValue() != 0) {
+                throw new IOException("fails with exit code " + process.exitValue());
+            }
+            String text = new String(process.getInputStream().readAllBytes(), UTF_8);
+            return text.lines().filter(line -> !line.isBlank()).toList();
+        } finally {
+            process.destroyForcibly();
         }
     }
 
@@ -113,19 +157,16 @@ public final class BuildReport {
     }
 
     private Finding gpus() throws InterruptedException {
-        String what = "NVIDIA GPUs";
-        ExternalTool tool = ExternalTool.find("nvidia-smi", searchPath).orElse(null);
-        if (tool == null) {
-            return Finding.missing(what, "no nvidia-smi on the PATH");
-        }
-        try {
-            long count = tool.run("-L").stream().filter(line -> line.startsWith("GPU ")).count();
-            return count > 0
-                    ? Finding.found(what, String.valueOf(count))
-                    : Finding.missing(what, "%s lists none".formatted(tool.path()));
-        } catch (IOException e) {
-            return Finding.missing(what, "%s %s".formatted(tool.path(), e.getMessage()));
-        }
+        return tool(
+                "NVIDIA GPUs",
+                "nvidia-smi",
+                "-L",
+                (tool, lines) -> {
+                    long count = lines.stream().filter(line -> line.startsWith("GPU ")).count();
+                    return count > 0
+                            ? Finding.found("NVIDIA GPUs", String.valueOf(count))
+                            : Finding.missing("NVIDIA GPUs", "%s lists none".formatted(tool));
+                });
     }
 
     /// A line of the report.

@@ -1,6 +1,6 @@
 /// What this installation supports, for `horovodrun --check-build`.
 ///
-/// Start with [BuildReport], then [Framework] (what is searched for on a class path).
+/// Start with [BuildReport], then [FrameworkLibrary] (what is searched for on a class path).
 ///
 /// - May depend on: `org.horovod4j.option`, `org.horovod4j.launcher.process`.
 /// - Invariant: the check changes nothing. A tool that does not answer is reported as missing.
