@@ -2,7 +2,6 @@ package org.horovod4j.launcher;
 
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.LastLines;
-import org.horovod4j.launcher.output.OutputForwarder;
 import org.horovod4j.launcher.output.OutputSource;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.process.HostAgent;
@@ -34,15 +33,9 @@ final class WorkerProcess {
         this.process = process;
         this.outputTargets = outputTargets;
         this.outputSource = outputTargets.source(worker.number());
-        this.output =
-                OutputForwarder.ofOutput(outputSource, process.getInputStream(), outputTargets);
+        this.output = outputSource.forwardOutput(process.getInputStream());
         this.errors =
-                OutputForwarder.ofErrors(
-                        outputSource,
-                        process.getErrorStream(),
-                        outputTargets,
-                        lastErrors,
-                        unwantedLine);
+                outputSource.forwardErrors(process.getErrorStream(), lastErrors, unwantedLine);
     }
 
     Worker worker() {

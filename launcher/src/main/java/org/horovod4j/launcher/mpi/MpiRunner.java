@@ -3,7 +3,7 @@ package org.horovod4j.launcher.mpi;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
-import org.horovod4j.launcher.output.OutputForwarder;
+import org.horovod4j.launcher.output.OutputSource;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.HostAgent;
@@ -155,19 +155,16 @@ public final class MpiRunner {
         if (early != null) { // received while mpirun was being started
             agent.signal(early);
         }
+        OutputSource mpirun = OutputSource.ofPrefixed("mpirun", launcherConsole);
         OutputReader output =
-                OutputForwarder.ofPrefixed(
-                        "mpirun",
+                mpirun.forward(
                         StandardStream.STDOUT,
                         process.getInputStream(),
-                        launcherConsole,
                         line -> ranks.onLine(StandardStream.STDOUT, line));
         OutputReader errors =
-                OutputForwarder.ofPrefixed(
-                        "mpirun",
+                mpirun.forward(
                         StandardStream.STDERR,
                         process.getErrorStream(),
-                        launcherConsole,
                         line -> ranks.onLine(StandardStream.STDERR, line));
         boolean inTime = process.waitFor(settings.startTimeout().toMillis(), TimeUnit.MILLISECONDS);
         int missing = inTime || interruption != null ? 0 : ranks.missing();

@@ -41,13 +41,13 @@ public final class LauncherConsole {
 
     private static final String WRAP = "\033[?7h";
 
-    private final Object lock = new Object();
     private final OutputStream out;
     private final OutputStream err;
     private final boolean isTerminal;
     private final Set<StandardStream> closed = new HashSet<>();
     private boolean hasStatus;
     private boolean hasOutput;
+    private String lastMessage = "";
 
     public LauncherConsole(OutputStream out, OutputStream err) {
         this(out, err, false);
@@ -93,67 +93,66 @@ public final class LauncherConsole {
 
     /// Shows a status line, which the next one replaces. Only on a terminal, and only until a rank
     /// has printed something: the rank may show a progress bar on this line.
-    public void status(String line) {
-        synchronized (lock) {
-            if (isTerminal && !hasOutput) {
-                emit(
-                        StandardStream.STDERR,
-                        (ERASE + NO_WRAP + "horovodrun: " + line + WRAP).getBytes(UTF_8));
-                hasStatus = true;
-            }
+    public synchronized void status(String line) {
+        if (isTerminal && !hasOutput) {
+            emit(StandardStream.STDERR, ERASE + NO_WRAP + "horovodrun: " + line + WRAP);
+            hasStatus = true;
         }
     }
 
-    public void eraseStatus() {
-        synchronized (lock) {
-            if (hasStatus) {
-                hasStatus = false;
-                emit(StandardStream.STDERR, ERASE.getBytes(UTF_8));
-            }
+    public synchronized void eraseStatus() {
+        if (hasStatus) {
+            hasStatus = false;
+            emit(StandardStream.STDERR, ERASE);
         }
     }
 
     /// Writes whole lines of a rank in one piece.
-    public void write(StandardStream standardStream, byte[] lines) {
-        synchronized (lock) {
-            hasOutput = true;
-            print(standardStream, lines);
-        }
+    public synchronized void write(StandardStream standardStream, byte[] lines) {
+        hasOutput = true;
+        eraseStatus();
+        emit(standardStream, lines);
     }
 
-    private void print(StandardStream standardStream, byte[] lines) {
-        synchronized (lock) {
-            eraseStatus();
-            emit(standardStream, lines);
-        }
+    private synchronized void print(StandardStream standardStream, String lines) {
+        eraseStatus();
+        emit(standardStream, lines);
     }
 
-    private void emit(StandardStream standardStream, byte[] bytes) {
-        synchronized (lock) {
-            if (closed.contains(standardStream)) {
-                return;
-            }
-            try {
-                OutputStream stream = standardStream == StandardStream.STDOUT ? out : err;
-                stream.write(bytes);
-                stream.flush();
-            } catch (IOException
-                    | RuntimeException e) { // the stream may be one of the user's program
-                closed.add(standardStream);
-                printMessage(
-                        "cannot write to %s any more (%s); the job continues without it"
-                                .formatted(standardStream, e.getMessage()));
-            }
+    private synchronized void emit(StandardStream standardStream, String text) {
+        emit(standardStream, text.getBytes(UTF_8));
+    }
+
+    private synchronized void emit(StandardStream standardStream, byte[] bytes) {
+        if (closed.contains(standardStream)) {
+            return;
+        }
+        try {
+            OutputStream stream = standardStream == StandardStream.STDOUT ? out : err;
+            stream.write(bytes);
+            stream.flush();
+        } catch (IOException | RuntimeException e) { // the stream may be one of the user's program
+            closed.add(standardStream);
+            printMessage(
+                    "cannot write to %s any more (%s); the job continues without it"
+                            .formatted(standardStream, e.getMessage()));
         }
     }
 
     /// Prints plain text on standard output, for `--help` and `--version`.
     public void print(String text) {
-        print(StandardStream.STDOUT, text.getBytes(UTF_8));
+        print(StandardStream.STDOUT, text);
     }
 
     /// Prints a message of the launcher on standard error, after `horovodrun: `.
-    public void printMessage(String message) {
-        print(StandardStream.STDERR, ("horovodrun: " + message + "\n").getBytes(UTF_8));
+    public synchronized void printMessage(String message) {
+        lastMessage = message.strip();
+        print(StandardStream.STDERR, "horovodrun: " + message + "\n");
+    }
+
+    /// The last message of the launcher; empty if there was none. When a job fails, it names the
+    /// rank that failed first, how, and its last lines.
+    public synchronized String lastMessage() {
+        return lastMessage;
     }
 }

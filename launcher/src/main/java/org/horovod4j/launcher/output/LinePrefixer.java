@@ -6,6 +6,7 @@ import org.horovod4j.launcher.output.LauncherConsole.StandardStream;
 import org.horovod4j.launcher.process.OutputReader;
 
 import java.io.ByteArrayOutputStream;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
@@ -25,7 +26,7 @@ final class LinePrefixer implements OutputReader.Receiver {
     private final OutputSource source;
     private final StandardStream standardStream;
     private final LauncherConsole launcherConsole;
-    private final OutputFiles.OutputFile file;
+    private final Consumer<byte[]> file;
     private final Supplier<String> timestamp;
     private final Predicate<byte[]> filter;
     private final ByteArrayOutputStream line = new ByteArrayOutputStream();
@@ -35,15 +36,12 @@ final class LinePrefixer implements OutputReader.Receiver {
 
     /// @param filter whether a line that ends with a line feed may be printed
     LinePrefixer(
-            OutputSource outputSource,
-            StandardStream standardStream,
-            OutputTargets outputTargets,
-            Predicate<byte[]> filter) {
+            OutputSource outputSource, StandardStream standardStream, Predicate<byte[]> filter) {
         this.source = outputSource;
         this.standardStream = standardStream;
-        this.launcherConsole = outputTargets.launcherConsole();
-        this.file = outputTargets.file(outputSource.number(), standardStream);
-        this.timestamp = outputTargets.timestamp();
+        this.launcherConsole = outputSource.outputTargets().launcherConsole();
+        this.file = outputSource.file(standardStream);
+        this.timestamp = outputSource.outputTargets().timestamp();
         this.filter = filter;
     }
 
@@ -62,7 +60,7 @@ final class LinePrefixer implements OutputReader.Receiver {
             if (bytes[at] == '\n') {
                 start = endLine(bytes, start, at + 1);
             } else if (bytes[at] == '\r' && (at + 1 == length || bytes[at + 1] != '\n')) {
-                start = endProgress(bytes, start, at + 1);
+                start = endLine(bytes, start, at + 1);
                 afterCarriageReturn = at + 1 == length;
             }
         }
@@ -89,18 +87,11 @@ final class LinePrefixer implements OutputReader.Receiver {
     private int endLine(byte[] bytes, int from, int to) {
         line.write(bytes, from, to - from);
         byte[] whole = line.toByteArray();
-        if (filter.test(whole)) {
+        line.reset();
+        // A step of a progress bar is not a line of the log.
+        if (whole[whole.length - 1] == '\r' || filter.test(whole)) {
             appendLine(whole);
         }
-        line.reset();
-        return to;
-    }
-
-    /// Like [#endLine] without the filter: a step of a progress bar is not a line of the log.
-    private int endProgress(byte[] bytes, int from, int to) {
-        line.write(bytes, from, to - from);
-        appendLine(line.toByteArray());
-        line.reset();
         return to;
     }
 
@@ -116,7 +107,7 @@ final class LinePrefixer implements OutputReader.Receiver {
     private void print() {
         if (ready.size() > 0) {
             // The file first: a user may stop the console for hours.
-            file.write(readyForFile.toByteArray());
+            file.accept(readyForFile.toByteArray());
             readyForFile.reset();
             launcherConsole.write(standardStream, ready.toByteArray());
             ready.reset();

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
 /// The files `rank.<number>/stdout` and `rank.<number>/stderr` in a folder, one pair for each rank;
@@ -26,30 +27,10 @@ import java.util.function.IntFunction;
 /// cannot be written is found early. When a write fails later, mostly because the disk is full, the
 /// job continues: one message is printed for all files, and the file takes no more lines.
 final class OutputFiles {
-    /// Takes what one stream of one process prints. It never throws: a job does not end because its
-    /// output file cannot be written.
-    interface OutputFile {
-        /// Takes nothing.
-        OutputFile NONE =
-                new OutputFile() {
-                    @Override
-                    public void write(byte[] lines) {}
-
-                    @Override
-                    public void close() {}
-                };
-
-        /// Writes whole lines without buffering, so that `tail -f` shows them as soon as the
-        /// console does.
-        void write(byte[] lines);
-
-        void close();
-    }
-
     private final Path folder;
     private final IntFunction<String> names;
     private final LauncherConsole launcherConsole;
-    private final Map<Integer, Map<StandardStream, OutputFile>> pairs = new ConcurrentHashMap<>();
+    private final Map<Integer, Map<StandardStream, LogFile>> pairs = new ConcurrentHashMap<>();
     private final Set<Integer> closed = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean failureReported = new AtomicBoolean();
 
@@ -95,18 +76,16 @@ final class OutputFiles {
     }
 
     /// Padded with zeros, so that the folders sort by rank.
-    static String folderName(int rank, int size) {
+    private static String folderName(int rank, int size) {
         int width = Integer.toString(size - 1).length();
-        String digits = Integer.toString(rank);
-        return "rank." + "0".repeat(width - digits.length()) + digits;
+        return ("rank.%0" + width + "d").formatted(rank);
     }
 
     /// @param existing `TRUNCATE_EXISTING` or `APPEND`
-    private Map<StandardStream, OutputFile> open(int number, OpenOption existing)
-            throws IOException {
+    private Map<StandardStream, LogFile> open(int number, OpenOption existing) throws IOException {
         Path place = folder.resolve(names.apply(number));
         Files.createDirectories(place);
-        Map<StandardStream, OutputFile> pair = new EnumMap<>(StandardStream.class);
+        Map<StandardStream, LogFile> pair = new EnumMap<>(StandardStream.class);
         for (StandardStream standardStream : StandardStream.values()) {
             Path file = place.resolve(standardStream.toString());
             pair.put(
@@ -116,13 +95,16 @@ final class OutputFiles {
         return pair;
     }
 
+    /// Takes what one stream of one process prints. It never throws: a job does not end because its
+    /// output file cannot be written.
+    ///
     /// @param number of the rank, or of the worker
-    OutputFile file(int number, StandardStream standardStream) {
-        return pairs.computeIfAbsent(number, this::openOrReport)
-                .getOrDefault(standardStream, OutputFile.NONE);
+    Consumer<byte[]> file(int number, StandardStream standardStream) {
+        LogFile file = pairs.computeIfAbsent(number, this::openOrReport).get(standardStream);
+        return file == null ? _ -> {} : file::write;
     }
 
-    private Map<StandardStream, OutputFile> openOrReport(int number) {
+    private Map<StandardStream, LogFile> openOrReport(int number) {
         try {
             return open(number, closed.contains(number) ? APPEND : TRUNCATE_EXISTING);
         } catch (IOException e) {
@@ -134,15 +116,15 @@ final class OutputFiles {
     /// Closes the files of a process. If they are used again, lines are appended.
     void close(int number) {
         closed.add(number);
-        Map<StandardStream, OutputFile> pair = pairs.remove(number);
+        Map<StandardStream, LogFile> pair = pairs.remove(number);
         if (pair != null) {
-            pair.values().forEach(OutputFile::close);
+            pair.values().forEach(LogFile::close);
         }
     }
 
     /// Closes all files. Later writes are dropped.
     void close() {
-        pairs.values().forEach(pair -> pair.values().forEach(OutputFile::close));
+        pairs.values().forEach(pair -> pair.values().forEach(LogFile::close));
     }
 
     private void reportFailure(Path file, IOException reason) {
@@ -154,7 +136,7 @@ final class OutputFiles {
     }
 
     /// The thread that reads the stream writes to it; with several commands, one after the other.
-    private final class LogFile implements OutputFile {
+    private final class LogFile {
         private final Path file;
         private final OutputStream stream;
         private boolean closed;
@@ -164,8 +146,9 @@ final class OutputFiles {
             this.stream = stream;
         }
 
-        @Override
-        public synchronized void write(byte[] lines) {
+        /// Writes whole lines without buffering, so that `tail -f` shows them as soon as the
+        /// console does.
+        synchronized void write(byte[] lines) {
             if (closed) {
                 return;
             }
@@ -177,8 +160,7 @@ final class OutputFiles {
             }
         }
 
-        @Override
-        public synchronized void close() {
+        synchronized void close() {
             if (closed) {
                 return;
             }

@@ -8,6 +8,7 @@ import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /// Where the output of a job's processes goes: to the console and, on request, to files.
@@ -24,7 +25,7 @@ public record OutputTargets(
         implements AutoCloseable {
     /// The console only, without timestamps.
     static OutputTargets ofConsole(LauncherConsole launcherConsole) {
-        return new OutputTargets(launcherConsole, null, OutputTargets::noTimestamp, true);
+        return new OutputTargets(launcherConsole, null, timestamp(false), true);
     }
 
     /// For processes that keep their ranks. Creates their files.
@@ -38,7 +39,7 @@ public record OutputTargets(
         return new OutputTargets(
                 launcherConsole,
                 folder == null ? null : OutputFiles.ofRanks(folder, size, launcherConsole),
-                timestamps ? currentTime() : OutputTargets::noTimestamp,
+                timestamp(timestamps),
                 true);
     }
 
@@ -52,25 +53,28 @@ public record OutputTargets(
         return new OutputTargets(
                 launcherConsole,
                 folder == null ? null : OutputFiles.ofWorkers(folder, launcherConsole),
-                timestamps ? currentTime() : OutputTargets::noTimestamp,
+                timestamp(timestamps),
                 false);
-    }
-
-    private static String noTimestamp() {
-        return "";
     }
 
     /// As in `2026-11-15T12:20:33.123+01:00` and a blank. Lines of several hosts and days sort by
     /// it, unlike Horovod's `Sun Nov 15 12:20:33 2026`.
-    private static Supplier<String> currentTime() {
+    private static Supplier<String> timestamp(boolean isWanted) {
+        if (!isWanted) {
+            return () -> "";
+        }
         DateTimeFormatter format =
                 DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSxxx ", Locale.ROOT);
         return () -> format.format(ZonedDateTime.now(ZoneId.systemDefault()));
     }
 
-    /// The source for the process of this rank, or of the worker of this number.
+    /// The source for the process of this rank, or of the worker of this number, which has no rank
+    /// yet.
     public OutputSource source(int number) {
-        return byRank ? OutputSource.ofRank(number) : OutputSource.ofWorker(number);
+        String worker = "worker " + number;
+        return byRank
+                ? new OutputSource(this, number, "rank " + number, Integer.toString(number))
+                : new OutputSource(this, number, worker, worker);
     }
 
     /// Closes the files.
@@ -89,8 +93,8 @@ public record OutputTargets(
         }
     }
 
-    /// The file of one stream of one process, or a file that takes nothing.
-    OutputFiles.OutputFile file(int number, StandardStream standardStream) {
-        return files == null ? OutputFiles.OutputFile.NONE : files.file(number, standardStream);
+    /// Takes what one stream of one process prints, or drops it if there are no files.
+    Consumer<byte[]> file(int number, StandardStream standardStream) {
+        return files == null ? _ -> {} : files.file(number, standardStream);
     }
 }

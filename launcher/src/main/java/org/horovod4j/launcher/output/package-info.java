@@ -1,6 +1,6 @@
 /// Forwards the output of the processes of a job, each line with its rank.
 ///
-/// Start with [OutputForwarder] (one stream of one process), then [LinePrefixer] (its lines), then
+/// Start with [OutputSource] (the streams of one process), then [LinePrefixer] (its lines), then
 /// [LauncherConsole] (the streams of the launcher) and [OutputFiles] (files for each rank). Until
 /// the first line of output, [StartupProgress] shows the progress of the start.
 ///

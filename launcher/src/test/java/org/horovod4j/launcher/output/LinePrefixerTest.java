@@ -19,10 +19,9 @@ class LinePrefixerTest {
     private LinePrefixer prefixer(StandardStream standardStream, String unwanted) {
         LauncherConsole launcherConsole = new LauncherConsole(screen, screen);
         return new LinePrefixer(
-                OutputSource.ofRank(3),
+                OutputTargets.ofConsole(launcherConsole).source(3),
                 standardStream,
-                OutputTargets.ofConsole(launcherConsole),
-                new OutputForwarder.StderrLineFilter(last, unwanted));
+                new OutputSource.StderrLineFilter(last, unwanted));
     }
 
     private static void feed(LinePrefixer prefixer, String text) {
@@ -141,9 +140,8 @@ class LinePrefixerTest {
                 };
         LinePrefixer prefixer =
                 new LinePrefixer(
-                        OutputSource.ofRank(0),
+                        OutputTargets.ofConsole(new LauncherConsole(counting, counting)).source(0),
                         StandardStream.STDOUT,
-                        OutputTargets.ofConsole(new LauncherConsole(counting, counting)),
                         _ -> true);
         feed(prefixer, "a\nb\nc\r");
         assertThat(writes[0]).isOne();

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.ByteArrayOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 
 class OutputFilesTest {
     @TempDir private Path folder;
@@ -77,9 +78,9 @@ class OutputFilesTest {
         try (OutputTargets outputTargets =
                 OutputTargets.ofWorkers(launcherConsole, folder, false)) {
             print(outputTargets, 4, StandardStream.STDOUT, "one\n");
-            OutputFiles.OutputFile closed = outputTargets.file(4, StandardStream.STDOUT);
+            Consumer<byte[]> closed = outputTargets.file(4, StandardStream.STDOUT);
             outputTargets.close(4);
-            closed.write("too late\n".getBytes(UTF_8));
+            closed.accept("too late\n".getBytes(UTF_8));
             print(outputTargets, 4, StandardStream.STDOUT, "two\n");
         }
         assertThat(old).hasContent("one\ntwo\n");
@@ -156,8 +157,7 @@ class OutputFilesTest {
 
     private static LinePrefixer lines(
             OutputTargets outputTargets, int rank, StandardStream standardStream) {
-        return new LinePrefixer(
-                OutputSource.ofRank(rank), standardStream, outputTargets, _ -> true);
+        return new LinePrefixer(outputTargets.source(rank), standardStream, _ -> true);
     }
 
     private static void feed(LinePrefixer lines, String text) {
