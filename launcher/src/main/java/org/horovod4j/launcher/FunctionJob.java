@@ -3,8 +3,8 @@ package org.horovod4j.launcher;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.function.LastMessageStream;
 import org.horovod4j.launcher.function.RankOutcomes;
+import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.Signal;
@@ -17,14 +17,14 @@ import java.util.List;
 /// One launch of a function, from the start of its processes to the list of its results.
 ///
 /// @param outcomes of the ranks
-/// @param report the messages of the launcher
+/// @param launcherConsole prints the messages of the launcher
 record FunctionJob(
         HorovodRun launcher,
         Invocation.Launch launch,
         JobSettings settings,
         HostPlan plan,
         RankOutcomes outcomes,
-        LastMessageStream report) {
+        LauncherConsole launcherConsole) {
     /// Runs the job, and returns when all its processes have exited.
     ///
     /// @return what the function returned, by rank
@@ -39,7 +39,7 @@ record FunctionJob(
             throw exception(rankFailure);
         }
         if (exitCode != 0) {
-            throw new LaunchException(report.lastMessage());
+            throw new LaunchException(launcherConsole.lastMessage());
         }
         return results(codec);
     }
@@ -95,9 +95,9 @@ record FunctionJob(
 
     /// If a process exits with 0, the launcher sees no failure and prints nothing.
     private String details() {
-        return report.lastMessage().isEmpty()
+        return launcherConsole.lastMessage().isEmpty()
                 ? "Does the function call System.exit?"
-                : report.lastMessage();
+                : launcherConsole.lastMessage();
     }
 
     private List<@Nullable Object> results(ObjectCodec codec) {

@@ -9,7 +9,6 @@ import org.horovod4j.launcher.command.OutputSettings;
 import org.horovod4j.launcher.command.RemoteSetup;
 import org.horovod4j.launcher.function.FunctionEncoder;
 import org.horovod4j.launcher.function.FunctionServer;
-import org.horovod4j.launcher.function.LastMessageStream;
 import org.horovod4j.launcher.function.LineOutputStream;
 import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.function.RankOutcomes;
@@ -248,11 +247,10 @@ public final class Launcher {
         Map<String, String> set = variables.with(launchHosts.variables());
         JobSettings settings = JobSettings.of(System.getenv()).with(set);
         RankOutcomes rankOutcomes = new RankOutcomes();
-        LastMessageStream report = new LastMessageStream(err == null ? System.err : err);
         LauncherConsole launcherConsole =
-                new LauncherConsole(out == null ? System.out : out, report);
+                new LauncherConsole(out == null ? System.out : out, err == null ? System.err : err);
         try (FunctionServer server =
-                FunctionServer.open(
+                new FunctionServer(
                         settings.secret(), launchHosts.bind(), encoder, processes, rankOutcomes)) {
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
@@ -267,7 +265,7 @@ public final class Launcher {
                                     command.commandLine(
                                             launchHosts.functionServerAddresses(server.port()))));
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
-            return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, report)
+            return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
                     .run(encoder.codec());
         }
     }

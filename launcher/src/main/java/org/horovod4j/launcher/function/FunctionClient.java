@@ -34,19 +34,18 @@ final class FunctionClient {
     }
 
     FunctionReference fetch() throws IOException {
-        if (codec.decode(send(new FunctionRequest.Fetch()))
-                instanceof FunctionReference reference) {
+        if (codec.decode(send(new FunctionServer.Fetch())) instanceof FunctionReference reference) {
             return reference;
         }
         throw new IOException("the launching program sent something other than a function");
     }
 
     /// Returns when the server has recorded the outcome.
-    void report(FunctionRequest.Outcome outcome) throws IOException {
+    void report(RankOutcomes.Outcome outcome) throws IOException {
         byte[] _ = send(outcome);
     }
 
-    private byte[] send(FunctionRequest request) throws IOException {
+    private byte[] send(Object request) throws IOException {
         byte[] bytes = codec.encode(request);
         if (bytes.length > FunctionServer.MAX_MESSAGE_BYTES) {
             throw new IOException(

@@ -127,7 +127,7 @@ public final class FunctionEncoder {
         try {
             Method description = type.getDeclaredMethod("writeReplace");
             if (!description.trySetAccessible()) {
-                throw ModuleAccess.notOpen(type);
+                throw FunctionResolver.notOpen(type);
             }
             return description;
         } catch (NoSuchMethodException e) {

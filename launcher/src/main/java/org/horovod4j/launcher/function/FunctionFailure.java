@@ -6,6 +6,8 @@ import org.horovod4j.PeerLostException;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /// What a function threw, as text: its class may exist only on that rank, and objects of any class
 /// cannot be sent.
@@ -30,14 +32,9 @@ public record FunctionFailure(String summary, String trace, boolean isPeerLoss) 
 
     /// Limited, because a chain of causes may contain a cycle.
     private static boolean isCausedByPeerLoss(Throwable thrown) {
-        Throwable each = thrown;
-        for (int i = 0; i < MAX_CAUSES && each != null; i++) {
-            if (each instanceof PeerLostException) {
-                return true;
-            }
-            each = each.getCause();
-        }
-        return false;
+        return Stream.<Throwable>iterate(thrown, Objects::nonNull, Throwable::getCause)
+                .limit(MAX_CAUSES)
+                .anyMatch(PeerLostException.class::isInstance);
     }
 
     /// Truncates, and replaces half surrogate pairs, which cannot be encoded.

@@ -14,6 +14,8 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /// Finds the method or object of a [FunctionReference] among the classes of this process.
 record FunctionResolver(ClassLoader loader) {
@@ -36,7 +38,7 @@ record FunctionResolver(ClassLoader loader) {
         try {
             Constructor<?> constructor = type.getDeclaredConstructor();
             if (!constructor.trySetAccessible()) {
-                throw ModuleAccess.notOpen(type);
+                throw notOpen(type);
             }
             return object(constructor.newInstance());
         } catch (InvocationTargetException e) {
@@ -85,7 +87,7 @@ record FunctionResolver(ClassLoader loader) {
     private MethodHandle handle(FunctionReference.Method reference, Class<?> owner) {
         try {
             MethodType type = MethodType.fromMethodDescriptorString(reference.descriptor(), loader);
-            return find(ModuleAccess.lookup(owner), owner, reference, type).asFixedArity();
+            return find(lookup(owner), owner, reference, type).asFixedArity();
         } catch (NoSuchMethodException | TypeNotPresentException | LinkageError e) {
             throw new ConfigurationException(
                     """
@@ -95,7 +97,7 @@ record FunctionResolver(ClassLoader loader) {
                                     owner.getName(), reference.name(), reference.descriptor(), e),
                     e);
         } catch (IllegalAccessException e) {
-            throw ModuleAccess.notOpen(owner);
+            throw notOpen(owner);
         }
     }
 
@@ -132,9 +134,35 @@ record FunctionResolver(ClassLoader loader) {
     private static String kind(Object value) {
         return switch (value) {
             case List<?> _ -> "list";
-            case java.util.Set<?> _ -> "set";
-            case java.util.Map<?, ?> _ -> "map";
+            case Set<?> _ -> "set";
+            case Map<?, ?> _ -> "map";
             default -> value.getClass().getName();
         };
+    }
+
+    /// A lookup that includes private members of `owner`, such as the body of a lambda, unless its
+    /// module forbids it.
+    private static Lookup lookup(Class<?> owner) {
+        // A private lookup needs a module that reads the owner's.
+        FunctionResolver.class.getModule().addReads(owner.getModule());
+        try {
+            return MethodHandles.privateLookupIn(owner, MethodHandles.lookup());
+        } catch (IllegalAccessException e) {
+            // Enough for public methods, such as those of the JDK.
+            return MethodHandles.publicLookup();
+        }
+    }
+
+    /// The exception when a module does not open `type`. The remedy has no "to": records of that
+    /// package, sent as results, must be open to another module of Horovod4J as well.
+    static ConfigurationException notOpen(Class<?> type) {
+        return new ConfigurationException(
+                """
+                the function of %s is closed to Horovod4J by its module
+                Add 'opens %s;' to the module-info of %s."""
+                        .formatted(
+                                type.getName().replaceFirst("\\$\\$Lambda.*", ""),
+                                type.getPackageName(),
+                                type.getModule().getName()));
     }
 }

@@ -13,6 +13,7 @@ import org.horovod4j.security.RefusedConnectionLog;
 import org.horovod4j.security.Secret;
 import org.horovod4j.security.SecureConnection;
 import org.horovod4j.security.SocketSettings;
+import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -35,19 +36,26 @@ public final class FunctionServer implements AutoCloseable {
     /// The reply to an outcome.
     private static final byte[] RECORDED = {1};
 
+    /// Asks for the function. The reply is a [FunctionReference].
+    record Fetch() {}
+
     private final byte[] function;
     private final int size;
     private final RankOutcomes outcomes;
     private final ObjectCodec codec = new ObjectCodec(FunctionServer.class.getClassLoader());
     private final Acceptor acceptor;
 
-    private FunctionServer(
+    /// Starts to serve the `size` ranks of one job.
+    ///
+    /// @param bind where to listen; port 0 picks one
+    /// @param outcomes records the outcomes
+    public FunctionServer(
             Secret secret,
             InetSocketAddress bind,
-            byte[] function,
+            FunctionEncoder function,
             int size,
             RankOutcomes outcomes) {
-        this.function = function;
+        this.function = function.encoded();
         this.size = size;
         this.outcomes = outcomes;
         this.acceptor =
@@ -57,19 +65,6 @@ public final class FunctionServer implements AutoCloseable {
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(LOGGER),
                         this::accept);
-    }
-
-    /// Starts to serve the `size` ranks of one job.
-    ///
-    /// @param bind where to listen; port 0 picks one
-    /// @param outcomes records the outcomes
-    public static FunctionServer open(
-            Secret secret,
-            InetSocketAddress bind,
-            FunctionEncoder function,
-            int size,
-            RankOutcomes outcomes) {
-        return new FunctionServer(secret, bind, function.encoded(), size, outcomes);
     }
 
     /// A connection whose messages are bytes of an [ObjectCodec]. Each end has its own class loader.
@@ -115,7 +110,7 @@ public final class FunctionServer implements AutoCloseable {
 
         @Override
         public void received(byte[] message) throws MalformedMessageException {
-            connection.send(reply(decode(message)));
+            connection.send(reply(message));
             replied = true;
             connection.finish();
         }
@@ -132,21 +127,10 @@ public final class FunctionServer implements AutoCloseable {
         }
     }
 
-    private FunctionRequest decode(byte[] bytes) throws MalformedMessageException {
-        try {
-            if (codec.decode(bytes) instanceof FunctionRequest request) {
-                return request;
-            }
-            throw new MalformedMessageException("an object that is not a request");
-        } catch (CodecException e) {
-            throw new MalformedMessageException(String.valueOf(e.getMessage()));
-        }
-    }
-
-    private byte[] reply(FunctionRequest request) throws MalformedMessageException {
-        return switch (request) {
-            case FunctionRequest.Fetch() -> function;
-            case FunctionRequest.Outcome outcome -> {
+    private byte[] reply(byte[] request) throws MalformedMessageException {
+        return switch (decode(request)) {
+            case Fetch() -> function;
+            case RankOutcomes.Outcome outcome -> {
                 if (outcome.rank() < 0 || outcome.rank() >= size) {
                     throw new MalformedMessageException(
                             "an outcome of rank %d, but the job has %d ranks"
@@ -155,6 +139,16 @@ public final class FunctionServer implements AutoCloseable {
                 outcomes.add(outcome);
                 yield RECORDED;
             }
+            case null, default ->
+                    throw new MalformedMessageException("an object that is not a request");
         };
+    }
+
+    private @Nullable Object decode(byte[] bytes) throws MalformedMessageException {
+        try {
+            return codec.decode(bytes);
+        } catch (CodecException e) {
+            throw new MalformedMessageException(String.valueOf(e.getMessage()));
+        }
     }
 }

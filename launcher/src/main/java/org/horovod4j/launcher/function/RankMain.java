@@ -53,7 +53,7 @@ public final class RankMain {
     /// @return the exit code
     private int run() {
         try {
-            client.report(new FunctionRequest.Returned(rank, work()));
+            client.report(new RankOutcomes.Returned(rank, work()));
             Hvd.shutdown();
             return 0;
         } catch (Throwable thrown) { // everything is reported to the launching program
@@ -80,7 +80,7 @@ public final class RankMain {
     /// Prints what cannot be reported: the launcher shows the last lines of a process.
     private void report(Throwable thrown) {
         try {
-            client.report(new FunctionRequest.Threw(rank, FunctionFailure.of(thrown)));
+            client.report(new RankOutcomes.Threw(rank, FunctionFailure.of(thrown)));
         } catch (IOException
                 | RuntimeException
                 | Error e) { // getMessage() of the cause may throw too

@@ -16,13 +16,25 @@ public final class RankOutcomes {
     private final Set<Integer> ended = new HashSet<>();
     private final List<RankFailure> failures = new ArrayList<>();
 
+    /// What a rank reports when the function has ended.
+    sealed interface Outcome {
+        int rank();
+    }
+
+    /// The function returned.
+    ///
+    /// @param value the encoded result, which the server does not decode
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    record Returned(int rank, byte[] value) implements Outcome {}
+
     /// Why a rank has no result.
     public sealed interface RankFailure {
         int rank();
     }
 
     /// The function threw, or could not be called.
-    public record Threw(int rank, FunctionFailure functionFailure) implements RankFailure {}
+    public record Threw(int rank, FunctionFailure functionFailure)
+            implements Outcome, RankFailure {}
 
     /// The process ended before the function did.
     ///
@@ -30,14 +42,12 @@ public final class RankOutcomes {
     public record Died(int rank, String how) implements RankFailure {}
 
     /// Records an outcome. The first of a rank counts.
-    synchronized void add(FunctionRequest.Outcome outcome) {
-        if (!ended.add(outcome.rank())) {
-            return;
-        }
-        switch (outcome) {
-            case FunctionRequest.Returned(int rank, byte[] value) -> values.put(rank, value);
-            case FunctionRequest.Threw(int rank, FunctionFailure functionFailure) ->
-                    failures.add(new Threw(rank, functionFailure));
+    synchronized void add(Outcome outcome) {
+        if (ended.add(outcome.rank())) {
+            switch (outcome) {
+                case Returned(int rank, byte[] value) -> values.put(rank, value);
+                case Threw threw -> failures.add(threw);
+            }
         }
     }
 
@@ -51,10 +61,7 @@ public final class RankOutcomes {
     /// The first failure. Ranks that failed only because another was lost come last.
     public synchronized Optional<RankFailure> firstFailure() {
         return failures.stream()
-                .filter(
-                        rankFailure ->
-                                !(rankFailure instanceof Threw threw
-                                        && threw.functionFailure.isPeerLoss()))
+                .filter(it -> !(it instanceof Threw threw && threw.functionFailure.isPeerLoss()))
                 .findFirst()
                 .or(() -> failures.stream().findFirst());
     }

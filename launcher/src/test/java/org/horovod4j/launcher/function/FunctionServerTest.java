@@ -24,7 +24,7 @@ class FunctionServerTest {
     private final Secret secret = Secret.random();
     private final RankOutcomes outcomes = new RankOutcomes();
     private final FunctionServer server =
-            FunctionServer.open(
+            new FunctionServer(
                     secret,
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                     FunctionEncoder.of(FUNCTION),
@@ -51,7 +51,7 @@ class FunctionServerTest {
         FunctionReference fetched = client(secret).fetch();
         assertThat(FunctionCaller.call(fetched, getClass().getClassLoader())).isEqualTo(5);
         byte[] value = new ObjectCodec().encode(5);
-        client(secret).report(new FunctionRequest.Returned(1, value));
+        client(secret).report(new RankOutcomes.Returned(1, value));
         assertThat(outcomes.value(1)).contains(value);
         assertThat(outcomes.value(0)).isEmpty();
     }
@@ -63,9 +63,7 @@ class FunctionServerTest {
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining("secret");
         assertThatThrownBy(
-                        () ->
-                                clientOfAnotherJob.report(
-                                        new FunctionRequest.Returned(0, new byte[1])))
+                        () -> clientOfAnotherJob.report(new RankOutcomes.Returned(0, new byte[1])))
                 .isInstanceOf(UnreachableException.class);
         assertThat(outcomes.value(0)).isEmpty();
     }
@@ -73,17 +71,15 @@ class FunctionServerTest {
     @Test
     void outcomeOfUnknownRankIsRejected() {
         assertThatThrownBy(
-                        () ->
-                                client(secret)
-                                        .report(new FunctionRequest.Returned(SIZE, new byte[1])))
+                        () -> client(secret).report(new RankOutcomes.Returned(SIZE, new byte[1])))
                 .isInstanceOf(IOException.class);
         assertThat(outcomes.firstFailure()).isEmpty();
     }
 
     @Test
     void theFirstOutcomeOfARankCounts() throws Exception {
-        client(secret).report(new FunctionRequest.Threw(2, failure(false)));
-        client(secret).report(new FunctionRequest.Returned(2, new byte[1]));
+        client(secret).report(new RankOutcomes.Threw(2, failure(false)));
+        client(secret).report(new RankOutcomes.Returned(2, new byte[1]));
         outcomes.exited(2, "exit code 1");
         assertThat(outcomes.value(2)).isEmpty();
         assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(2, failure(false)));
@@ -91,7 +87,7 @@ class FunctionServerTest {
 
     @Test
     void peerLossIsNotReportedAsCause() throws Exception {
-        client(secret).report(new FunctionRequest.Threw(0, failure(true)));
+        client(secret).report(new RankOutcomes.Threw(0, failure(true)));
         assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(0, failure(true)));
         outcomes.exited(0, "exit code 1");
         outcomes.exited(1, "killed by signal 9 (SIGKILL)");
