@@ -3,7 +3,7 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.elastic.registry.WorkerRegistry;
-import org.horovod4j.launcher.command.Elasticity;
+import org.horovod4j.launcher.command.Invocation.Elasticity;
 import org.horovod4j.launcher.driver.DiscoveryException;
 import org.horovod4j.launcher.driver.DiscoveryScript;
 import org.horovod4j.launcher.driver.DiscoveryWatch;

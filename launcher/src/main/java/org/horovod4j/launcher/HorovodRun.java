@@ -3,9 +3,8 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.check.BuildReport;
 import org.horovod4j.launcher.command.CommandLineReader;
-import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.command.Version;
+import org.horovod4j.launcher.command.Invocation.Controller;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.JobSettings;
 
@@ -45,11 +44,13 @@ public final class HorovodRun {
                     .read(arguments)) {
                 case Invocation.Print(String text) -> print(text);
                 case Invocation.CheckBuild(List<String> command) ->
-                        print(new BuildReport(environment).text(Version.current(), command));
+                        print(
+                                new BuildReport(environment)
+                                        .text(CommandLineReader.version(), command));
                 case Invocation.Launch launch ->
                         launch(
                                 launch,
-                                settings.get().with(launch.options()),
+                                settings.get().with(launch.mergedWith(environment)),
                                 TerminationSignals.Cancellation.bySignal(),
                                 (_, _) -> {});
             };

@@ -3,10 +3,10 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
-import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.command.OutputSettings;
-import org.horovod4j.launcher.command.RemoteSetup;
+import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.OutputSettings;
+import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.function.FunctionEncoder;
 import org.horovod4j.launcher.function.FunctionServer;
 import org.horovod4j.launcher.function.LineOutputStream;
@@ -22,8 +22,10 @@ import java.io.OutputStream;
 import java.io.Serializable;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /// Runs a function on the ranks of a new job, each in its own process, from inside a program.
@@ -245,7 +247,9 @@ public final class Launcher {
         }
         HostPlan plan = HostPlan.of(launchHosts.hosts(), processes);
         Map<String, String> set = variables.with(launchHosts.variables());
-        JobSettings settings = JobSettings.of(System.getenv()).with(set);
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        environment.putAll(set);
+        JobSettings settings = JobSettings.of(environment);
         RankOutcomes rankOutcomes = new RankOutcomes();
         LauncherConsole launcherConsole =
                 new LauncherConsole(out == null ? System.out : out, err == null ? System.err : err);
@@ -263,7 +267,8 @@ public final class Launcher {
                             set,
                             List.of(
                                     command.commandLine(
-                                            launchHosts.functionServerAddresses(server.port()))));
+                                            launchHosts.functionServerAddresses(server.port()))),
+                            Optional.empty());
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
                     .run(encoder.codec());

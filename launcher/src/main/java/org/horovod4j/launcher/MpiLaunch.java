@@ -1,9 +1,9 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.command.Controller;
 import org.horovod4j.launcher.command.Invocation;
-import org.horovod4j.launcher.command.RemoteSetup;
+import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.mpi.MpiJob;
 import org.horovod4j.launcher.mpi.MpiRunner;
 import org.horovod4j.launcher.plan.JobSettings;

@@ -33,7 +33,9 @@ public final class CommandLineReader {
             return new Invocation.Print(CommandLineSpec.forHelp().getUsageMessage());
         }
         if (parsed.has(LauncherFlag.VERSION)) {
-            return new Invocation.Print(version());
+            return new Invocation.Print(
+                    "horovodrun (Horovod4J) %s, on Java %s%n"
+                            .formatted(version(), Runtime.version()));
         }
         Optional<String> shell = parsed.value(LauncherFlag.COMPLETION);
         if (shell.isPresent()) {
@@ -51,12 +53,13 @@ public final class CommandLineReader {
                         parsed,
                         parsed.value(LauncherFlag.CONFIG_FILE)
                                 .map(file -> ConfigFile.read(Path.of(file)))
-                                .orElse(ConfigFile.EMPTY),
-                        parsed.value(LauncherFlag.JOB).map(file -> JobFile.read(Path.of(file))));
-        Invocation.Launch launch = request.launch();
+                                .orElse(ConfigFile.NONE),
+                        parsed.value(LauncherFlag.JOB)
+                                .map(file -> JobFile.read(Path.of(file)))
+                                .orElse(JobFile.NONE));
+        Invocation.Launch launch = request.launch(environment);
         reportIgnored(request, launch);
-        return FlagPrerequisite.withoutIneffective(
-                launch, new Environment(launch.mergedWith(environment)));
+        return launch;
     }
 
     /// Reports flags without effect, after all other checks have passed.
@@ -73,14 +76,10 @@ public final class CommandLineReader {
         FlagPrerequisite.reportIneffective(
                 parsed, launch, new Environment(launch.mergedWith(environment)), notices);
         request.config().notices().forEach(notices);
-        request.job()
-                .ifPresent(
-                        job -> {
-                            job.notices().forEach(notices);
-                            if (launch.outputSettings().verbose()) {
-                                notices.accept(job.description());
-                            }
-                        });
+        request.job().notices().forEach(notices);
+        if (parsed.has(LauncherFlag.JOB) && parsed.has(LauncherFlag.VERBOSE)) {
+            notices.accept(request.job().description());
+        }
         if (environment.containsKey(LSF_JOB) && !request.hasHosts()) {
             notices.accept(
                     "this is LSF job %s, but LSF and jsrun are not supported: all %d processes start on"
@@ -89,8 +88,9 @@ public final class CommandLineReader {
         }
     }
 
-    private static String version() {
-        return "horovodrun (Horovod4J) %s, on Java %s%n"
-                .formatted(Version.current(), Runtime.version());
+    /// The version of Horovod4J, from the jar's manifest.
+    public static String version() {
+        String version = CommandLineReader.class.getPackage().getImplementationVersion();
+        return version == null ? "built from source" : version;
     }
 }

@@ -15,9 +15,9 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.stream.Stream;
+import java.util.SequencedMap;
 
 /// All flags, in the form in which picocli parses, prints and completes them.
 ///
@@ -32,14 +32,14 @@ final class CommandLineSpec {
     /// the synopsis of each when it is created, which takes longer than all flags together.
     static CommandLine forParsing() {
         CommandSpec command = command();
-        sections(false).flatMap(chapter -> chapter.flags().stream()).forEach(command::addOption);
+        sections(false).values().forEach(flags -> flags.forEach(command::addOption));
         return commandLine(command);
     }
 
     /// The specification for help and completion.
     static CommandLine forHelp() {
         CommandSpec command = command();
-        sections(true).map(CommandLineSpec::group).forEach(command::addArgGroup);
+        sections(true).forEach((title, flags) -> command.addArgGroup(group(title, flags)));
         Usage.describe(command.usageMessage());
         return commandLine(command);
     }
@@ -55,15 +55,18 @@ final class CommandLineSpec {
         return AutoComplete.bash("horovodrun", forHelp());
     }
 
-    /// A section of the help.
-    private record HelpSection(String title, List<OptionSpec> flags) {}
-
     private static CommandSpec command() {
         return CommandSpec.create().name("horovodrun");
     }
 
+    /// Adds what the help does not list.
     private static CommandLine commandLine(CommandSpec command) {
-        addHidden(command);
+        for (LauncherFlag flag : LauncherFlag.values()) {
+            if (flag.isHidden()) {
+                command.addOption(launcherFlag(flag));
+            }
+        }
+        IgnoredFlag.all().forEach(flag -> command.addOption(ignoredFlag(flag)));
         command.addPositional(
                 PositionalParamSpec.builder()
                         .paramLabel("command…")
@@ -81,83 +84,81 @@ final class CommandLineSpec {
                 .setUsageHelpAutoWidth(true);
     }
 
+    private static ArgGroupSpec group(String title, List<OptionSpec> flags) {
+        ArgGroupSpec.Builder group =
+                ArgGroupSpec.builder().heading("%n" + title + "%n").validate(false);
+        flags.forEach(group::addArg);
+        return group.build();
+    }
+
+    /// The flags of each section of the help, by its title.
+    ///
     /// @param isShown whether descriptions are needed
-    private static Stream<HelpSection> sections(boolean isShown) {
-        return Stream.of(
-                        launcherSections(
-                                Section.PROCESSES,
-                                Section.FILES,
-                                Section.ELASTIC,
-                                Section.REMOTE,
-                                Section.CONTROLLER),
-                        Arrays.stream(OptionGroup.values())
-                                .map(group -> optionSection(group, isShown)),
-                        launcherSections(Section.OUTPUT))
-                .flatMap(chapters -> chapters)
-                .filter(chapter -> !chapter.flags().isEmpty());
-    }
-
-    private static Stream<HelpSection> launcherSections(Section... chapters) {
-        return Arrays.stream(chapters)
-                .map(section -> new HelpSection(section.title(), launcherFlags(section)));
-    }
-
-    private static HelpSection optionSection(OptionGroup group, boolean isShown) {
-        return new HelpSection(
-                group.title(),
-                Options.all().stream()
-                        .filter(option -> option.group() == group)
-                        .flatMap(option -> flags(option, isShown).stream())
-                        .toList());
-    }
-
-    private static List<OptionSpec> launcherFlags(Section section) {
-        return Arrays.stream(LauncherFlag.values())
-                .filter(flag -> flag.section() == section)
-                .map(CommandLineSpec::launcherFlag)
-                .toList();
+    private static SequencedMap<String, List<OptionSpec>> sections(boolean isShown) {
+        SequencedMap<String, List<OptionSpec>> sections = new LinkedHashMap<>();
+        for (Section section : Section.values()) {
+            if (section == Section.OUTPUT) { // after the options of the processes
+                for (OptionGroup group : OptionGroup.values()) {
+                    sections.put(group.title(), optionFlags(group, isShown));
+                }
+            }
+            sections.put(
+                    section.title(),
+                    section.flags().stream().map(CommandLineSpec::launcherFlag).toList());
+        }
+        sections.values().removeIf(List::isEmpty);
+        return sections;
     }
 
     private static OptionSpec launcherFlag(LauncherFlag flag) {
         OptionSpec.Builder spec =
-                OptionSpec.builder(flag.names().toArray(String[]::new)).description(flag.help());
+                OptionSpec.builder(flag.names().toArray(String[]::new))
+                        .description(flag.help())
+                        .hidden(flag.isHidden())
+                        .usageHelp(flag == LauncherFlag.HELP)
+                        .versionHelp(flag == LauncherFlag.VERSION);
         if (flag.label() != null) {
-            spec.paramLabel(flag.label());
-            if (flag.isRepeatable() || flag.arity() > 1) {
-                spec.type(List.class)
-                        .auxiliaryTypes(String.class)
-                        .arity(Integer.toString(flag.arity()));
-            } else {
-                spec.type(String.class);
-            }
+            spec.paramLabel(flag.label())
+                    .type(flag.isList() ? List.class : String.class)
+                    .auxiliaryTypes(String.class)
+                    .arity(Integer.toString(flag.arity()));
         }
         if (flag == LauncherFlag.COMPLETION) {
             spec.completionCandidates(COMPLETION_SHELLS);
         }
-        return spec.usageHelp(flag == LauncherFlag.HELP)
-                .versionHelp(flag == LauncherFlag.VERSION)
-                .build();
+        return spec.build();
+    }
+
+    private static OptionSpec ignoredFlag(IgnoredFlag flag) {
+        OptionSpec.Builder spec = OptionSpec.builder(flag.longName()).hidden(true);
+        if (flag.hasValue()) {
+            spec.type(List.class).auxiliaryTypes(String.class).arity("1");
+        }
+        return spec.build();
+    }
+
+    private static List<OptionSpec> optionFlags(OptionGroup group, boolean isShown) {
+        return Options.all().stream()
+                .filter(option -> option.group() == group)
+                .flatMap(option -> optionFlags(option, isShown).stream())
+                .toList();
     }
 
     /// The flags of an option. The help text of the option is given once, at the first flag.
-    private static List<OptionSpec> flags(Option<?> option, boolean isShown) {
+    private static List<OptionSpec> optionFlags(Option<?> option, boolean isShown) {
         List<OptionSpec> specs = new ArrayList<>();
         for (OptionFlag flag : OptionFlag.of(option)) {
-            OptionSpec.Builder spec = flag(flag);
+            OptionSpec.Builder spec = OptionSpec.builder(flag.longName());
+            switch (flag.flag()) {
+                case Flag.Switch _ -> spec.type(boolean.class).arity("0");
+                case Flag.Valued _ -> spec.type(String.class).paramLabel("VALUE");
+            }
             if (isShown) {
                 spec.description((specs.isEmpty() ? option.help() + " " : "") + meaning(flag));
             }
             specs.add(spec.build());
         }
         return specs;
-    }
-
-    private static OptionSpec.Builder flag(OptionFlag flag) {
-        OptionSpec.Builder spec = OptionSpec.builder(flag.longName());
-        return switch (flag.flag()) {
-            case Flag.Switch _ -> spec.type(boolean.class).arity("0");
-            case Flag.Valued _ -> spec.type(String.class).paramLabel("VALUE");
-        };
     }
 
     private static String meaning(OptionFlag flag) {
@@ -167,32 +168,5 @@ final class CommandLineSpec {
             case Flag.Valued(String name, _) ->
                     "VALUE: %s. Sets %s.".formatted(flag.option().valuesOf(name), variable);
         };
-    }
-
-    /// Flags that are accepted but not listed in the help.
-    private static void addHidden(CommandSpec command) {
-        for (LauncherFlag flag : LauncherFlag.values()) {
-            if (flag.section() == Section.HIDDEN) {
-                command.addOption(hidden(flag.names(), 0));
-            }
-        }
-        for (IgnoredFlag flag : IgnoredFlag.all()) {
-            command.addOption(hidden(List.of(flag.longName()), flag.hasValue() ? 1 : 0));
-        }
-    }
-
-    private static OptionSpec hidden(List<String> words, int values) {
-        OptionSpec.Builder spec = OptionSpec.builder(words.toArray(String[]::new)).hidden(true);
-        if (values > 0) {
-            spec.type(List.class).auxiliaryTypes(String.class).arity(String.valueOf(values));
-        }
-        return spec.build();
-    }
-
-    private static ArgGroupSpec group(HelpSection chapter) {
-        ArgGroupSpec.Builder group =
-                ArgGroupSpec.builder().heading("%n" + chapter.title() + "%n").validate(false);
-        chapter.flags().forEach(group::addArg);
-        return group.build();
     }
 }

@@ -4,7 +4,9 @@ import org.horovod4j.option.Environment;
 import org.horovod4j.option.RuntimeOptions;
 
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /// A feature, and the flags that have an effect only with it. A flag without its feature is
 /// reported, so that the user does not wait for an effect.
@@ -61,32 +63,25 @@ enum FlagPrerequisite {
             Environment options,
             Consumer<String> notices) {
         for (FlagPrerequisite each : values()) {
-            List<String> found = each.flags.stream().filter(parsed::hasFlag).toList();
-            if (!found.isEmpty() && !each.isOn(launch, options)) {
-                found.forEach(
-                        flag ->
-                                notices.accept(
-                                        "%s has no effect without %s.".formatted(flag, each.name)));
+            for (String flag : each.flags) {
+                if (parsed.hasFlag(flag) && !each.isOn(launch, options)) {
+                    notices.accept("%s has no effect without %s.".formatted(flag, each.name));
+                }
             }
         }
     }
 
-    /// The launch without autotune's variables if autotune is off: as in Horovod, the processes do
-    /// not inherit them.
-    static Invocation.Launch withoutIneffective(Invocation.Launch launch, Environment options) {
-        if (AUTOTUNE.isOn(launch, options)) {
-            return launch;
-        }
-        return launch.without(
-                AUTOTUNE.flags.stream()
-                        .flatMap(flag -> OptionFlag.named(flag.substring(2)).stream())
-                        .map(flag -> flag.option().variable())
-                        .toList());
+    /// The variables that its flags set.
+    Set<String> variables() {
+        return flags.stream()
+                .flatMap(flag -> OptionFlag.named(flag.substring(2)).stream())
+                .map(flag -> flag.option().variable())
+                .collect(Collectors.toSet());
     }
 
     private boolean isOn(Invocation.Launch launch, Environment options) {
         return switch (this) {
-            case MPI -> launch.controller() instanceof Controller.Mpi;
+            case MPI -> launch.controller() instanceof Invocation.Controller.Mpi;
             case ELASTIC -> launch.elasticity().isPresent();
             case DISCOVERY -> launch.elasticity().filter(it -> it.script() != null).isPresent();
             case STALL_CHECK -> !options.get(RuntimeOptions.STALL_CHECK_DISABLE);

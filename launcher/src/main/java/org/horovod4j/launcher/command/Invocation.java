@@ -1,8 +1,12 @@
 package org.horovod4j.launcher.command;
 
+import org.horovod4j.launcher.driver.Cooldown;
+import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.Login;
+import org.jspecify.annotations.Nullable;
 
-import java.util.Collection;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,45 +44,10 @@ public sealed interface Invocation {
             List<List<String>> commands,
             Optional<Elasticity> elasticity)
             implements Invocation {
-        /// A launch that is not elastic.
-        public Launch(
-                int processes,
-                List<Host> hosts,
-                Controller controller,
-                RemoteSetup remoteSetup,
-                OutputSettings outputSettings,
-                Map<String, String> options,
-                List<List<String>> commands) {
-            this(
-                    processes,
-                    hosts,
-                    controller,
-                    remoteSetup,
-                    outputSettings,
-                    options,
-                    commands,
-                    Optional.empty());
-        }
-
         public Launch {
             hosts = List.copyOf(hosts);
             options = Map.copyOf(options);
             commands = commands.stream().map(List::copyOf).toList();
-        }
-
-        /// A copy without these variables.
-        Launch without(Collection<String> variables) {
-            Map<String, String> kept = new HashMap<>(options);
-            kept.keySet().removeAll(variables);
-            return new Launch(
-                    processes,
-                    hosts,
-                    controller,
-                    remoteSetup,
-                    outputSettings,
-                    kept,
-                    commands,
-                    elasticity);
         }
 
         /// The environment of the processes, given that of the launcher.
@@ -88,4 +57,53 @@ public sealed interface Invocation {
             return variables;
         }
     }
+
+    /// What starts the processes of a job.
+    sealed interface Controller {
+        /// The launcher itself, locally and through ssh on other hosts.
+        record BuiltIn() implements Controller {}
+
+        /// `mpirun`, which the launcher runs.
+        ///
+        /// @param arguments the user's arguments for its command line
+        /// @param tcpOnly whether MPI uses only TCP
+        record Mpi(List<String> arguments, List<String> bindingArguments, boolean tcpOnly)
+                implements Controller {
+            public Mpi {
+                arguments = List.copyOf(arguments);
+                bindingArguments = List.copyOf(bindingArguments);
+            }
+        }
+    }
+
+    /// How remote hosts are set up for the program.
+    ///
+    /// @param java the `java` to run there; null for the same path as on this machine
+    /// @param copies files and folders that each host gets a copy of, such as the jars of the
+    ///     application; their paths in the command line are replaced by those of the copies
+    record RemoteSetup(@Nullable String java, List<Path> copies) {
+        public RemoteSetup {
+            copies = List.copyOf(copies);
+        }
+    }
+
+    /// The output of a job.
+    ///
+    /// @param verbose whether the launcher prints each of its steps
+    /// @param folder where the output of each rank is also written; null for nowhere
+    /// @param timestamps whether each line of output has a timestamp
+    record OutputSettings(boolean verbose, @Nullable Path folder, boolean timestamps) {}
+
+    /// The elastic settings of a job.
+    ///
+    /// @param script a command that prints the available hosts; null if the hosts are fixed
+    /// @param slotsPerHost the slots of a host that the script prints without slots; null if it must
+    ///     print them
+    /// @param login how to log in to the discovered hosts
+    record Elasticity(
+            ElasticLimits elasticLimits,
+            Cooldown cooldown,
+            @Nullable String script,
+            @Nullable Integer slotsPerHost,
+            Login login) {}
 }

@@ -1,25 +1,27 @@
 package org.horovod4j.launcher.command;
 
-import static org.horovod4j.launcher.command.LauncherFlag.BINDING_ARGS;
-import static org.horovod4j.launcher.command.LauncherFlag.DISCOVERY_SCRIPT;
-import static org.horovod4j.launcher.command.LauncherFlag.GLOO;
-import static org.horovod4j.launcher.command.LauncherFlag.HOSTS;
-import static org.horovod4j.launcher.command.LauncherFlag.HOST_FILE;
-import static org.horovod4j.launcher.command.LauncherFlag.JSRUN;
-import static org.horovod4j.launcher.command.LauncherFlag.MPI;
-import static org.horovod4j.launcher.command.LauncherFlag.MPI_ARGS;
-import static org.horovod4j.launcher.command.LauncherFlag.PROCESSES;
-import static org.horovod4j.launcher.command.LauncherFlag.TCP;
-
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.Elasticity;
+import org.horovod4j.launcher.command.Invocation.OutputSettings;
+import org.horovod4j.launcher.command.Invocation.RemoteSetup;
+import org.horovod4j.launcher.driver.Cooldown;
+import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostFile;
-import org.horovod4j.launcher.plan.IdentityFile;
+import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Option;
+import org.horovod4j.option.Options;
+import org.horovod4j.option.RuntimeOptions;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -27,14 +29,18 @@ import java.util.stream.Stream;
 
 /// A launch request, combined from flags, configuration file and job file. Flags have the highest
 /// priority, the job file the lowest.
-///
-/// @param job the job file; empty without `--job`
-record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobFile> job) {
+record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) {
     /// More than any machine supports, and small enough that sums of ranks fit into an `int`.
     static final int MAX_PROCESSES = 100_000;
 
+    LaunchRequest {
+        arguments = arguments.withDefaults(job.flags());
+    }
+
     /// @throws ConfigurationException if something is missing or invalid
-    Invocation.Launch launch() {
+    ///
+    /// @param environment the environment of the launcher
+    Invocation.Launch launch(Map<String, String> environment) {
         int processes = processes();
         List<Host> hosts = hosts(processes);
         Controller controller = controller();
@@ -44,40 +50,45 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
                 controller,
                 remoteSetup(),
                 outputSettings(),
-                JobOptions.of(arguments, config, job),
+                options(environment),
                 commands(),
-                elastic().elasticity(processes, hosts, controller, login()));
-    }
-
-    private ElasticRequest elastic() {
-        return new ElasticRequest(arguments, job.map(JobFile::elastic).orElse(Map.of()));
+                elasticity(processes, hosts, controller));
     }
 
     /// Whether the user has given hosts.
     boolean hasHosts() {
-        return arguments.has(HOSTS)
-                || arguments.has(HOST_FILE)
-                || elastic().hasDiscovery()
-                || job.filter(file -> !file.hosts().isEmpty()).isPresent();
+        return arguments.has(LauncherFlag.HOSTS)
+                || arguments.has(LauncherFlag.HOST_FILE)
+                || hasDiscovery()
+                || !job.hosts().isEmpty();
+    }
+
+    /// Whether a script discovers hosts while the job runs.
+    private boolean hasDiscovery() {
+        return arguments.value(LauncherFlag.DISCOVERY_SCRIPT).isPresent();
     }
 
     private int processes() {
-        Optional<String> text = arguments.value(PROCESSES);
-        if (text.isPresent()) {
-            return parseCount(PROCESSES, text.get(), 1);
+        if (arguments.has(LauncherFlag.PROCESSES)) {
+            return count(LauncherFlag.PROCESSES, 1).orElseThrow();
         }
         // A job file without workers has one.
-        int min = elastic().minProcesses().orElse(0);
-        int fromFile = job.map(file -> (int) file.jobFileWorkers().processes()).orElse(0);
-        if (min == 0 && fromFile == 0) {
+        int processes =
+                Math.max(
+                        count(LauncherFlag.MIN_PROCESSES, 1).orElse(0),
+                        (int) job.workers().processes());
+        if (processes == 0) {
             throw new ConfigurationException(
                     "-np is missing. Give the number of processes to start, as in -np 4.");
         }
-        return Math.max(min, fromFile);
+        return processes;
     }
 
-    /// Parses a count, such as the number of processes.
-    static int parseCount(LauncherFlag flag, String text, int min) {
+    private Optional<Integer> count(LauncherFlag flag, int min) {
+        return arguments.value(flag).map(text -> parseCount(flag, text, min));
+    }
+
+    private static int parseCount(LauncherFlag flag, String text, int min) {
         if (!text.matches("\\d{1,6}")
                 || Integer.parseInt(text) < min
                 || Integer.parseInt(text) > MAX_PROCESSES) {
@@ -89,25 +100,41 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
     }
 
     private List<Host> hosts(int processes) {
-        onlyOneOf(HOSTS, HOST_FILE, DISCOVERY_SCRIPT);
+        onlyOneOf(LauncherFlag.HOSTS, LauncherFlag.HOST_FILE, LauncherFlag.DISCOVERY_SCRIPT);
         Login login = login();
         return namedHosts(processes).stream().map(host -> host.withDefaults(login)).toList();
     }
 
-    private Login login() {
-        return new Login(null, port(), identity());
+    private List<Host> namedHosts(int processes) {
+        if (arguments.has(LauncherFlag.HOSTS)) {
+            return Host.list(arguments.value(LauncherFlag.HOSTS).orElse(""));
+        }
+        if (arguments.has(LauncherFlag.HOST_FILE)) {
+            return HostFile.read(Path.of(arguments.value(LauncherFlag.HOST_FILE).orElse("")));
+        }
+        return job.hosts().isEmpty() ? List.of(new Host("localhost", processes)) : job.hosts();
     }
 
-    private List<Host> namedHosts(int processes) {
-        if (arguments.has(HOSTS)) {
-            return Host.list(arguments.value(HOSTS).orElse(""));
+    private void onlyOneOf(LauncherFlag... flags) {
+        List<LauncherFlag> found = Stream.of(flags).filter(arguments::has).toList();
+        if (found.size() > 1) {
+            throw sameOption(found.get(0).toString(), found.get(1).toString());
         }
-        if (arguments.has(HOST_FILE)) {
-            return HostFile.read(Path.of(arguments.value(HOST_FILE).orElse("")));
-        }
-        return job.map(JobFile::hosts)
-                .filter(hosts -> !hosts.isEmpty())
-                .orElseGet(() -> List.of(new Host("localhost", processes)));
+    }
+
+    private static ConfigurationException sameOption(String flag, String other) {
+        return new ConfigurationException(
+                "%s and %s set the same option: give only one of them.".formatted(flag, other));
+    }
+
+    private Login login() {
+        return new Login(
+                null,
+                port(),
+                arguments
+                        .value(LauncherFlag.SSH_IDENTITY)
+                        .map(file -> Login.findIdentityFile(file, "-i"))
+                        .orElse(null));
     }
 
     private @Nullable Integer port() {
@@ -124,28 +151,21 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
         return Integer.valueOf(text);
     }
 
-    private @Nullable Path identity() {
-        return arguments
-                .value(LauncherFlag.SSH_IDENTITY)
-                .map(file -> IdentityFile.of(file, "-i"))
-                .orElse(null);
-    }
-
     private Controller controller() {
-        onlyOneOf(GLOO, MPI, JSRUN);
-        if (arguments.has(JSRUN)) {
+        onlyOneOf(LauncherFlag.GLOO, LauncherFlag.MPI, LauncherFlag.JSRUN);
+        if (arguments.has(LauncherFlag.JSRUN)) {
             throw new ConfigurationException(
                     "--jsrun: LSF and its jsrun are not supported. Name the hosts with -H, or use"
                             + " --mpi.");
         }
         boolean isMpi =
-                arguments.has(MPI)
-                        || (!arguments.has(GLOO)
-                                && config.controller()
-                                        .filter(name -> name == ConfigFile.ControllerName.MPI)
-                                        .isPresent());
+                arguments.has(LauncherFlag.MPI)
+                        || (config.isMpi() && !arguments.has(LauncherFlag.GLOO));
         return isMpi
-                ? new Controller.Mpi(words(MPI_ARGS), words(BINDING_ARGS), arguments.has(TCP))
+                ? new Controller.Mpi(
+                        words(LauncherFlag.MPI_ARGS),
+                        words(LauncherFlag.BINDING_ARGS),
+                        arguments.has(LauncherFlag.TCP))
                 : new Controller.BuiltIn();
     }
 
@@ -154,15 +174,6 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
                 .value(flag)
                 .map(text -> ShellWords.split(flag.toString(), text))
                 .orElse(List.of());
-    }
-
-    private void onlyOneOf(LauncherFlag... flags) {
-        List<LauncherFlag> found = Stream.of(flags).filter(arguments::has).toList();
-        if (found.size() > 1) {
-            throw new ConfigurationException(
-                    "%s and %s set the same option: give only one of them."
-                            .formatted(found.get(0), found.get(1)));
-        }
     }
 
     private RemoteSetup remoteSetup() {
@@ -192,15 +203,107 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, Optional<JobF
                 arguments.has(LauncherFlag.TIMESTAMPS));
     }
 
+    /// The environment variables that flags and files set. Options that are not given are not set,
+    /// so that the environment of the launcher and autotune still apply. If autotune is off, its
+    /// variables are not set: as in Horovod, the processes do not inherit them.
+    private Map<String, String> options(Map<String, String> environment) {
+        Map<String, String> variables = new LinkedHashMap<>(job.environment());
+        variables.putAll(config.variables());
+        for (Option<?> option : Options.all()) {
+            putGiven(option, variables);
+        }
+        List<String> interfaces = interfaces();
+        if (!interfaces.isEmpty()) {
+            variables.put(Options.NETWORK_INTERFACES.variable(), String.join(",", interfaces));
+        }
+        Map<String, String> merged = new HashMap<>(environment);
+        merged.putAll(variables);
+        if (!new Environment(merged).get(RuntimeOptions.AUTOTUNE)) {
+            variables.keySet().removeAll(FlagPrerequisite.AUTOTUNE.variables());
+        }
+        return variables;
+    }
+
+    /// Sets the variable of a flag. A value that the processes would reject is rejected here.
+    private void putGiven(Option<?> option, Map<String, String> variables) {
+        List<OptionFlag> found =
+                OptionFlag.of(option).stream()
+                        .filter(flag -> arguments.hasFlag(flag.longName()))
+                        .toList();
+        if (found.size() > 1) {
+            throw sameOption(found.get(0).longName(), found.get(1).longName());
+        }
+        found.forEach(flag -> variables.put(option.variable(), flag.value(arguments.value(flag))));
+    }
+
+    private List<String> interfaces() {
+        List<String> names =
+                arguments.values(LauncherFlag.NETWORK_INTERFACES).stream()
+                        .flatMap(text -> Stream.of(text.split(",", -1)))
+                        .map(String::strip)
+                        .distinct()
+                        .toList();
+        if (names.contains("")) {
+            throw new ConfigurationException(
+                    "%s: a name is empty. Give names such as eth0,ib0."
+                            .formatted(LauncherFlag.NETWORK_INTERFACES));
+        }
+        return names;
+    }
+
     private List<List<String>> commands() {
         List<String> command = arguments.command();
-        if (command.isEmpty() && job.isPresent()) {
-            return job.get().commands();
+        if (command.isEmpty() && !job.commands().isEmpty()) {
+            return job.commands();
         }
         if (command.isEmpty() || command.getFirst().isEmpty()) {
             throw new ConfigurationException(
                     "no command to run. Put it last, as in: horovodrun -np 4 java -jar train.jar");
         }
         return List.of(command);
+    }
+
+    /// The elasticity of the job; empty if it is not elastic.
+    ///
+    /// @param hosts the hosts, if no script discovers them
+    private Optional<Elasticity> elasticity(
+            int processes, List<Host> hosts, Controller controller) {
+        Optional<Integer> min = count(LauncherFlag.MIN_PROCESSES, 1);
+        if (min.isEmpty() && !hasDiscovery()) {
+            return Optional.empty();
+        }
+        if (controller instanceof Controller.Mpi) {
+            throw new ConfigurationException(
+                    "--mpi cannot run an elastic job, because mpirun ends all processes when one fails."
+                            + " Leave out --mpi, or the flags of elastic jobs.");
+        }
+        if (!hasDiscovery()) {
+            var _ = HostPlan.of(hosts, processes); // throws if they do not fit
+        }
+        return Optional.of(
+                new Elasticity(
+                        limits(processes, min.orElse(processes)),
+                        cooldown(),
+                        arguments.value(LauncherFlag.DISCOVERY_SCRIPT).orElse(null),
+                        count(LauncherFlag.SLOTS_PER_HOST, 1).orElse(null),
+                        login()));
+    }
+
+    private ElasticLimits limits(int processes, int min) {
+        int max = hasDiscovery() ? ElasticLimits.UNLIMITED : Math.max(min, processes);
+        return new ElasticLimits(
+                processes,
+                min,
+                count(LauncherFlag.MAX_PROCESSES, 1).orElse(max),
+                count(LauncherFlag.RESET_LIMIT, 0).orElse(ElasticLimits.UNLIMITED));
+    }
+
+    private Cooldown cooldown() {
+        List<Duration> range =
+                arguments.values(LauncherFlag.COOLDOWN_RANGE).stream()
+                        .map(text -> parseCount(LauncherFlag.COOLDOWN_RANGE, text, 1))
+                        .map(Duration::ofSeconds)
+                        .toList();
+        return range.isEmpty() ? Cooldown.DEFAULT : new Cooldown(range.getFirst(), range.getLast());
     }
 }

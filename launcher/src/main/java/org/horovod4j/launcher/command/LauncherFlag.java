@@ -2,220 +2,158 @@ package org.horovod4j.launcher.command;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /// The flags of the launcher itself, with their help. The flags of the processes come from
 /// [org.horovod4j.option.Options].
 enum LauncherFlag {
-    PROCESSES(
-            Section.PROCESSES,
-            "N",
-            "The number of processes to start: the size of the world.",
-            "-np",
-            "--num-proc"),
+    PROCESSES("-np --num-proc N", "The number of processes to start: the size of the world."),
     HOSTS(
-            Section.PROCESSES,
-            "HOST:SLOTS,…",
+            "-H --hosts HOST:SLOTS,…",
             "The hosts and the slots of each, as in gpu1:4,me@gpu2:4 or [fd00::7]:4."
-                    + " Default: localhost, with -np slots.",
-            "-H",
-            "--hosts"),
-    HOST_FILE(
-            Section.PROCESSES,
-            "FILE",
-            "A file of hosts, with lines such as: gpu1 slots=4",
-            "--hostfile",
-            "-hostfile"),
+                    + " Default: localhost, with -np slots."),
+    HOST_FILE("--hostfile -hostfile FILE", "A file of hosts, with lines such as: gpu1 slots=4"),
     NETWORK_INTERFACES(
-            Section.PROCESSES,
-            "NAME,…",
+            "--network-interfaces --network-interface NAME,…",
             "The only network interfaces that may be used; may be given several times. Sets"
-                    + " HOROVOD_NETWORK_INTERFACES.",
-            "--network-interfaces",
-            "--network-interface"),
-
+                    + " HOROVOD_NETWORK_INTERFACES."),
     JOB(
-            Section.FILES,
-            "FILE",
+            "--job FILE",
             "A YAML file that describes the whole training: workers, resources, hosts and what to"
-                    + " run. Flags override it.",
-            "--job"),
+                    + " run. Flags override it."),
     CONFIG_FILE(
-            Section.FILES,
-            "FILE",
-            "A YAML file of settings, as for Horovod. Flags override it; it overrides environment variables.",
-            "--config-file"),
-
+            "--config-file FILE",
+            "A YAML file of settings, as for Horovod. Flags override it; it overrides environment variables."),
     MIN_PROCESSES(
-            Section.ELASTIC,
-            "N",
-            "The job continues with at least N processes when others fail. Default: -np.",
-            "--min-np",
-            "--min-num-proc"),
+            "--min-np --min-num-proc N",
+            "The job continues with at least N processes when others fail. Default: -np."),
     MAX_PROCESSES(
-            Section.ELASTIC,
-            "N",
+            "--max-np --max-num-proc N",
             "The job grows to at most N processes. Default: -np, or no limit if a script"
-                    + " finds the hosts.",
-            "--max-np",
-            "--max-num-proc"),
+                    + " finds the hosts."),
     DISCOVERY_SCRIPT(
-            Section.ELASTIC,
-            "COMMAND",
-            "A command that prints the available hosts, in lines such as gpu1:4. Run every second.",
-            "--host-discovery-script"),
+            "--host-discovery-script COMMAND",
+            "A command that prints the available hosts, in lines such as gpu1:4. Run every second."),
     SLOTS_PER_HOST(
-            Section.ELASTIC,
-            "N",
-            "The slots of a host that the script prints without slots.",
-            "--slots-per-host"),
-    RESET_LIMIT(
-            Section.ELASTIC,
-            "N",
-            "How often the set of processes may change. Default: no limit.",
-            "--reset-limit"),
+            "--slots-per-host N", "The slots of a host that the script prints without slots."),
+    RESET_LIMIT("--reset-limit N", "How often the set of processes may change. Default: no limit."),
     COOLDOWN_RANGE(
-            Section.ELASTIC,
-            "SECONDS",
+            "--blacklist-cooldown-range SECONDS",
             "How long a host is not used after two processes failed there: the first time, and at"
-                    + " most. Default: 10 300.",
-            "--blacklist-cooldown-range"),
-
-    SSH_PORT(
-            Section.REMOTE,
-            "PORT",
-            "The ssh port of hosts that are given without one.",
-            "-p",
-            "--ssh-port"),
+                    + " most. Default: 10 300."),
+    SSH_PORT("-p --ssh-port PORT", "The ssh port of hosts that are given without one."),
     SSH_IDENTITY(
-            Section.REMOTE,
-            "FILE",
-            "The private key for ssh, for hosts that are given without one.",
-            "-i",
-            "--ssh-identity-file"),
-    JAVA(
-            Section.REMOTE,
-            "PATH",
-            "The java to run on other hosts. Default: the same path as here.",
-            "--java"),
+            "-i --ssh-identity-file FILE",
+            "The private key for ssh, for hosts that are given without one."),
+    JAVA("--java PATH", "The java to run on other hosts. Default: the same path as here."),
     COPY(
-            Section.REMOTE,
-            "PATH",
+            "--copy PATH",
             "A file or folder to copy to other hosts, such as the jar of the program; may"
-                    + " be given several times.",
-            "--copy"),
-
+                    + " be given several times."),
     GLOO(
-            Section.CONTROLLER,
-            null,
-            "horovodrun starts the processes, locally and through ssh. This is the default.",
-            "--gloo"),
-    MPI(Section.CONTROLLER, null, "The mpirun on the PATH starts the processes.", "--mpi"),
+            "--gloo",
+            "horovodrun starts the processes, locally and through ssh. This is the default."),
+    MPI("--mpi", "The mpirun on the PATH starts the processes."),
     MPI_ARGS(
-            Section.CONTROLLER,
-            "\"WORDS\"",
-            "More options for mpirun, as in --mpi-args=\"--mca btl self,tcp\".",
-            "--mpi-args"),
+            "--mpi-args \"WORDS\"",
+            "More options for mpirun, as in --mpi-args=\"--mca btl self,tcp\"."),
     BINDING_ARGS(
-            Section.CONTROLLER,
-            "\"WORDS\"",
-            "How mpirun binds processes to cores, as in --binding-args=\"--bind-to socket\".",
-            "--binding-args"),
-    TCP(Section.CONTROLLER, null, "MPI uses only TCP.", "--tcp"),
-    JSRUN(Section.HIDDEN, null, "", "--jsrun"),
-
+            "--binding-args \"WORDS\"",
+            "How mpirun binds processes to cores, as in --binding-args=\"--bind-to socket\"."),
+    TCP("--tcp", "MPI uses only TCP."),
     OUTPUT_FOLDER(
-            Section.OUTPUT,
-            "DIR",
-            "Also write the output of each rank to DIR/rank.<n>/stdout and stderr.",
-            "--output-filename"),
+            "--output-filename DIR",
+            "Also write the output of each rank to DIR/rank.<n>/stdout and stderr."),
     TIMESTAMPS(
-            Section.OUTPUT,
-            null,
-            "Print the time before each line of output.",
-            "-prefix-timestamp",
-            "--prefix-output-with-timestamp"),
-    VERBOSE(Section.OUTPUT, null, "Print each step and the command that is run.", "--verbose"),
+            "-prefix-timestamp --prefix-output-with-timestamp",
+            "Print the time before each line of output."),
+    VERBOSE("--verbose", "Print each step and the command that is run."),
     CHECK_BUILD(
-            Section.OUTPUT,
-            null,
+            "-cb --check-build",
             "Print what this installation supports, and the frameworks on the class path of the"
-                    + " command that follows.",
-            "-cb",
-            "--check-build"),
-    COMPLETION(
-            Section.OUTPUT, "SHELL", "Print a completion script for bash or zsh.", "--completion"),
-    DISABLE_CACHE(Section.HIDDEN, null, "", "--disable-cache"),
-    HELP(Section.OUTPUT, null, "Print this text.", "-h", "--help"),
-    VERSION(Section.OUTPUT, null, "Print the version.", "-v", "--version");
+                    + " command that follows."),
+    COMPLETION("--completion SHELL", "Print a completion script for bash or zsh."),
+    HELP("-h --help", "Print this text."),
+    VERSION("-v --version", "Print the version."),
+    JSRUN("--jsrun", ""),
+    DISABLE_CACHE("--disable-cache", "");
 
-    /// The sections of the help, in order.
+    /// The sections of the help, in order. Flags outside them are accepted, but not shown.
     enum Section {
-        PROCESSES("Processes and hosts"),
-        FILES("Files instead of flags"),
-        ELASTIC("Elastic jobs"),
-        REMOTE("Other hosts"),
-        CONTROLLER("What starts the processes"),
-        OUTPUT("Output and help"),
-        HIDDEN("");
+        PROCESSES("Processes and hosts", LauncherFlag.PROCESSES, NETWORK_INTERFACES),
+        FILES("Files instead of flags", JOB, CONFIG_FILE),
+        ELASTIC("Elastic jobs", MIN_PROCESSES, COOLDOWN_RANGE),
+        REMOTE("Other hosts", SSH_PORT, COPY),
+        CONTROLLER("What starts the processes", GLOO, TCP),
+        OUTPUT("Output and help", OUTPUT_FOLDER, VERSION);
 
         private final String title;
+        private final LauncherFlag first;
+        private final LauncherFlag last;
 
-        Section(String title) {
+        Section(String title, LauncherFlag first, LauncherFlag last) {
             this.title = title;
+            this.first = first;
+            this.last = last;
         }
 
         String title() {
             return title;
         }
+
+        Set<LauncherFlag> flags() {
+            return EnumSet.range(first, last);
+        }
     }
 
-    private final Section section;
-    private final @Nullable String label;
+    private final String synopsis;
     private final String help;
 
-    // Immutable: created by List.of.
-    @SuppressWarnings("ImmutableEnumChecker")
-    private final List<String> names;
-
-    LauncherFlag(Section section, @Nullable String label, String help, String... names) {
-        this.section = section;
-        this.label = label;
+    /// @param synopsis its names and, unless it is a switch, the placeholder of its value
+    LauncherFlag(String synopsis, String help) {
+        this.synopsis = synopsis;
         this.help = help;
-        this.names = List.of(names);
     }
 
-    Section section() {
-        return section;
+    private Stream<String> words() {
+        return Stream.of(synopsis.split(" "));
+    }
+
+    /// Its names; messages use the first.
+    List<String> names() {
+        return words().filter(word -> word.startsWith("-")).toList();
     }
 
     /// The placeholder of its value in the help; null for a flag without a value.
     @Nullable String label() {
-        return label;
+        return words().filter(word -> !word.startsWith("-")).findFirst().orElse(null);
     }
 
     String help() {
         return help;
     }
 
-    /// Its names; messages use the first.
-    List<String> names() {
-        return names;
-    }
-
     /// The number of values that follow it; 0 for a flag without a value.
     int arity() {
-        return this == COOLDOWN_RANGE ? 2 : label == null ? 0 : 1;
+        return this == COOLDOWN_RANGE ? 2 : label() == null ? 0 : 1;
     }
 
-    /// Whether it may be given several times.
-    boolean isRepeatable() {
-        return this == NETWORK_INTERFACES || this == COPY;
+    /// Whether it has several values, or may be given several times.
+    boolean isList() {
+        return this == COOLDOWN_RANGE || this == NETWORK_INTERFACES || this == COPY;
+    }
+
+    /// Whether it is accepted, but not listed in the help.
+    boolean isHidden() {
+        return help.isEmpty();
     }
 
     /// Its name in messages.
     @Override
     public String toString() {
-        return names.getFirst();
+        return names().getFirst();
     }
 }

@@ -13,6 +13,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -23,15 +24,17 @@ final class ParsedArguments {
     private static final int DASHES = 2;
 
     private final ParseResult parsed;
+    private final Map<LauncherFlag, List<String>> defaults;
 
-    private ParsedArguments(ParseResult parsed) {
+    private ParsedArguments(ParseResult parsed, Map<LauncherFlag, List<String>> defaults) {
         this.parsed = parsed;
+        this.defaults = defaults;
     }
 
     /// @throws ConfigurationException for unknown flags, or flags without their values
     static ParsedArguments parse(CommandLine commandLine, String... words) {
         try {
-            return new ParsedArguments(commandLine.parseArgs(words));
+            return new ParsedArguments(commandLine.parseArgs(words), Map.of());
         } catch (UnmatchedArgumentException e) {
             throw new ConfigurationException(unknown(e), e);
         } catch (MissingParameterException e) {
@@ -62,8 +65,14 @@ final class ParsedArguments {
                                 .orElse(""));
     }
 
+    /// The same arguments, with values for flags that are not given.
+    ParsedArguments withDefaults(Map<LauncherFlag, List<String>> values) {
+        return new ParsedArguments(parsed, values);
+    }
+
+    /// Whether a flag was given.
     boolean has(LauncherFlag flag) {
-        return hasFlag(flag.names().getFirst());
+        return hasFlag(flag.toString());
     }
 
     /// Whether a flag was given, with any of its names.
@@ -71,14 +80,16 @@ final class ParsedArguments {
         return parsed.hasMatchedOption(word);
     }
 
+    /// The value of a flag, given or by default.
     Optional<String> value(LauncherFlag flag) {
-        return Optional.ofNullable(
-                parsed.matchedOptionValue(flag.names().getFirst(), (String) null));
+        String given = parsed.matchedOptionValue(flag.toString(), (String) null);
+        return Optional.ofNullable(given)
+                .or(() -> defaults.getOrDefault(flag, List.of()).stream().findFirst());
     }
 
-    /// The values of a flag that may be given several times.
+    /// The values of a flag that may have several, given or by default.
     List<String> values(LauncherFlag flag) {
-        return parsed.matchedOptionValue(flag.names().getFirst(), List.of());
+        return parsed.matchedOptionValue(flag.toString(), defaults.getOrDefault(flag, List.of()));
     }
 
     /// The value of a flag; empty for a flag without a value.

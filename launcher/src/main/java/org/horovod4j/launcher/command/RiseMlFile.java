@@ -1,11 +1,10 @@
 package org.horovod4j.launcher.command;
 
-import org.horovod4j.launcher.yaml.YamlNode;
+import org.horovod4j.launcher.file.YamlNode;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /// A `riseml.yml` written for RiseML. The training runs without a RiseML cluster.
 ///
@@ -25,82 +24,59 @@ final class RiseMlFile {
                     "parameters",
                     "concurrency");
 
+    private static final List<String> TENSORFLOW_KEYS =
+            List.of("version", "tensorboard", "horovod", "distributed");
+
     private RiseMlFile() {}
 
     static JobFile read(YamlNode.Mapping root) {
         root.requireKnownKeys(List.of("project", "description", TRAIN));
-        YamlNode.Mapping train =
-                root.find(TRAIN)
-                        .orElseThrow(() -> root.location().error("there is nothing under train."))
-                        .asMapping();
-        train.requireKnownKeys(TRAIN_KEYS);
-        train.find("parameters").ifPresent(RiseMlFile::refuseSearch);
-        Optional<YamlNode.Mapping> tensorflow = train.find("tensorflow").map(YamlNode::asMapping);
-        tensorflow.ifPresent(RiseMlFile::check);
+        if (root.find(TRAIN).isEmpty()) {
+            throw root.error("there is nothing under train.");
+        }
+        YamlNode.Mapping train = root.section(TRAIN, TRAIN_KEYS);
+        YamlNode.Mapping tensorflow = train.section("tensorflow", TENSORFLOW_KEYS);
+        refuseUnsupported(train, tensorflow);
+        YamlNode.Mapping horovod = tensorflow.section("horovod", List.of("workers"));
         return new JobFile(
-                JobFile.name(root, train),
-                JobFileWorkers.of(
-                        tensorflow.flatMap(RiseMlFile::workers),
-                        JobFileResources.of(train.find("resources"))),
+                JobFileReader.name(root, train),
+                JobFileReader.workers(horovod.find("workers"), train),
                 List.of(),
                 Map.of(),
-                JobFileCommands.of(train),
+                JobFileReader.commands(train),
                 Map.of(),
                 notices(train, tensorflow));
     }
 
-    private static Optional<YamlNode> workers(YamlNode.Mapping tensorflow) {
-        return tensorflow
-                .find("horovod")
-                .map(YamlNode::asMapping)
-                .flatMap(
-                        horovod -> {
-                            horovod.requireKnownKeys(List.of("workers"));
-                            return horovod.find("workers");
-                        });
+    private static void refuseUnsupported(YamlNode.Mapping train, YamlNode.Mapping tensorflow) {
+        YamlNode search = train.find("parameters").orElse(null);
+        if (search != null) {
+            throw search.error(
+                    "a search over parameters is not supported. Remove it, and write the values"
+                            + " into run.");
+        }
+        YamlNode servers = tensorflow.find("distributed").orElse(null);
+        if (servers != null && !(servers instanceof YamlNode.Scalar && !servers.asBoolean())) {
+            throw servers.error(
+                    "parameter servers are not supported. Use tensorflow.horovod.workers.");
+        }
     }
 
-    private static void check(YamlNode.Mapping tensorflow) {
-        tensorflow.requireKnownKeys(List.of("version", "tensorboard", "horovod", "distributed"));
-        tensorflow
-                .find("distributed")
-                .filter(node -> !(node instanceof YamlNode.Scalar scalar) || scalar.asBoolean())
-                .ifPresent(
-                        node -> {
-                            throw node.location()
-                                    .error(
-                                            "parameter servers are not supported. Use"
-                                                    + " tensorflow.horovod.workers.");
-                        });
-    }
-
-    private static void refuseSearch(YamlNode parameters) {
-        throw parameters
-                .location()
-                .error(
-                        "a search over parameters is not supported. Remove it, and write the values"
-                                + " into run.");
-    }
-
-    private static List<String> notices(
-            YamlNode.Mapping train, Optional<YamlNode.Mapping> tensorflow) {
+    private static List<String> notices(YamlNode.Mapping train, YamlNode.Mapping tensorflow) {
         List<String> notices = new ArrayList<>();
         for (String key : List.of("image", "install")) {
             train.find(key)
-                    .ifPresent(
+                    .map(
                             node ->
-                                    notices.add(
-                                            node.location()
-                                                    + ": has no effect; the program runs with what is"
-                                                    + " installed here."));
+                                    node.location()
+                                            + ": has no effect; the program runs with what is installed here.")
+                    .ifPresent(notices::add);
         }
         tensorflow
-                .flatMap(mapping -> mapping.find("tensorboard"))
+                .find("tensorboard")
                 .filter(YamlNode::asBoolean)
-                .ifPresent(
-                        node ->
-                                notices.add(
-                                        node.location() + ": has no effect; start it yourself."));
+                .map(node -> node.location() + ": has no effect; start it yourself.")
+                .ifPresent(notices::add);
         return notices;
     }
 }

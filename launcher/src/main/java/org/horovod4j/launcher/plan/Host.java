@@ -38,17 +38,12 @@ public record Host(String name, int slots, Login login) {
         List<Host> hosts = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (String item : text.split(",", -1)) {
-            Host host =
-                    parse(item.strip(), slotsByDefault)
-                            .orElseThrow(
-                                    () ->
-                                            new ConfigurationException(
-                                                    "%s: '%s' in '%s' is not a host with slots. %s"
-                                                            .formatted(
-                                                                    origin,
-                                                                    item.strip(),
-                                                                    text,
-                                                                    HostSpec.hint(item))));
+            Host host = parse(item.strip(), slotsByDefault).orElse(null);
+            if (host == null) {
+                throw new ConfigurationException(
+                        "%s: '%s' in '%s' is not a host with slots. %s"
+                                .formatted(origin, item.strip(), text, HostSpec.hint(item)));
+            }
             if (!names.add(host.name)) {
                 throw new ConfigurationException(
                         "%s: host '%s' appears twice in '%s'. Name it once, with all its slots."
@@ -64,17 +59,12 @@ public record Host(String name, int slots, Login login) {
     /// @param slotsByDefault of a host without slots; null if it must have them
     /// @return empty when the text is not a host with slots
     public static Optional<Host> parse(String item, @Nullable Integer slotsByDefault) {
-        return HostSpec.parse(item)
-                .flatMap(
-                        text ->
-                                Optional.ofNullable(text.slots())
-                                        .or(() -> Optional.ofNullable(slotsByDefault))
-                                        .map(
-                                                slots ->
-                                                        new Host(
-                                                                text.name(),
-                                                                slots,
-                                                                Login.of(text.user()))));
+        HostSpec spec = HostSpec.parse(item).orElse(null);
+        if (spec == null) {
+            return Optional.empty();
+        }
+        return Optional.ofNullable(spec.slots() == null ? slotsByDefault : spec.slots())
+                .map(slots -> new Host(spec.name(), slots, Login.of(spec.user())));
     }
 
     /// This host, with what its login leaves open taken from `login`.

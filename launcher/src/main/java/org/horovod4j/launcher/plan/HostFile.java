@@ -2,10 +2,12 @@ package org.horovod4j.launcher.plan;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.file.TextFile;
+import org.horovod4j.option.SpellingSuggestion;
+import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -20,9 +22,10 @@ import java.util.Map;
 /// ```
 public final class HostFile {
     private static final int DEFAULT_SLOTS = 1;
+    private static final List<String> KEYS = List.of("slots", "user", "port", "identity");
 
     private final Path file;
-    private final Map<String, Integer> lineByHost = new LinkedHashMap<>();
+    private final Map<String, Integer> lineByHost = new HashMap<>();
     private final List<Host> hosts = new ArrayList<>();
 
     private HostFile(Path file) {
@@ -54,45 +57,96 @@ public final class HostFile {
     private void add(String line, int number) {
         String where = "%s:%d".formatted(file, number);
         String[] words = line.split("\\s+");
-        HostSpec text =
-                HostSpec.parse(words[0])
-                        .orElseThrow(
-                                () ->
-                                        new ConfigurationException(
-                                                "%s: '%s' is not a host. %s"
-                                                        .formatted(
-                                                                where,
-                                                                words[0],
-                                                                HostSpec.hint(words[0]))));
-        Integer before = lineByHost.putIfAbsent(text.name(), number);
+        HostSpec spec = HostSpec.parse(words[0]).orElse(null);
+        if (spec == null) {
+            throw new ConfigurationException(
+                    "%s: '%s' is not a host. %s"
+                            .formatted(where, words[0], HostSpec.hint(words[0])));
+        }
+        Integer before = lineByHost.putIfAbsent(spec.name(), number);
         if (before != null) {
             throw new ConfigurationException(
                     "%s: host '%s' is in line %d already. Name it once, with all its slots."
-                            .formatted(where, text.name(), before));
+                            .formatted(where, spec.name(), before));
         }
-        hosts.add(host(text, words, where));
+        hosts.add(host(spec, words, where));
     }
 
-    private static Host host(HostSpec text, String[] words, String where) {
-        HostProperties given = HostProperties.parse(words, where);
-        if (text.slots() != null && given.slots() != null) {
+    private static Host host(HostSpec spec, String[] words, String where) {
+        Map<String, String> properties = properties(words, where);
+        Integer slots = number(properties, "slots", 999_999, where);
+        if (spec.slots() != null && slots != null) {
             throw new ConfigurationException(
                     "%s: slots are given twice, by '%s' and by slots=%d. Leave one out."
-                            .formatted(where, words[0], given.slots()));
+                            .formatted(where, words[0], slots));
         }
-        if (text.user() != null && given.login().user() != null) {
+        Login login = login(properties, where);
+        if (spec.user() != null && login.user() != null) {
             throw new ConfigurationException(
                     "%s: the user is given twice, by '%s' and by user=%s. Leave one out."
-                            .formatted(where, words[0], given.login().user()));
+                            .formatted(where, words[0], login.user()));
         }
-        int slots =
-                text.slots() != null
-                        ? text.slots()
-                        : given.slots() != null ? given.slots() : DEFAULT_SLOTS;
+        if (slots == null) {
+            slots = spec.slots() == null ? Integer.valueOf(DEFAULT_SLOTS) : spec.slots();
+        }
         try {
-            return new Host(text.name(), slots, Login.of(text.user()).orElse(given.login()));
+            return new Host(spec.name(), slots, Login.of(spec.user()).orElse(login));
         } catch (ConfigurationException e) {
             throw new ConfigurationException("%s: %s".formatted(where, e.getMessage()), e);
         }
+    }
+
+    /// The words after the host, such as `slots=4`.
+    private static Map<String, String> properties(String[] words, String where) {
+        Map<String, String> properties = new HashMap<>();
+        for (String word : List.of(words).subList(1, words.length)) {
+            int sign = word.indexOf('=');
+            String key = sign < 0 ? word : word.substring(0, sign);
+            if (sign < 0 || !KEYS.contains(key)) {
+                throw new ConfigurationException(unknown(word, key, where));
+            }
+            if (properties.put(key, word.substring(sign + 1)) != null) {
+                throw new ConfigurationException(
+                        "%s: %s is given twice. Leave one out.".formatted(where, key));
+            }
+        }
+        return properties;
+    }
+
+    private static String unknown(String word, String key, String where) {
+        return "%s: '%s' is not understood.%s A host may be followed by %s."
+                .formatted(
+                        where,
+                        word,
+                        SpellingSuggestion.nearest(key, KEYS, 0)
+                                .map(meant -> " Did you mean %s=?".formatted(meant))
+                                .orElse(""),
+                        "slots=, user=, port= and identity=");
+    }
+
+    private static @Nullable Integer number(
+            Map<String, String> properties, String key, int most, String where) {
+        String text = properties.get(key);
+        if (text == null) {
+            return null;
+        }
+        if (!text.matches("\\d{1,6}") || Integer.parseInt(text) > most || text.matches("0+")) {
+            throw new ConfigurationException(
+                    "%s: %s=%s is not a number from 1 to %d.".formatted(where, key, text, most));
+        }
+        return Integer.valueOf(text);
+    }
+
+    private static Login login(Map<String, String> properties, String where) {
+        String user = properties.get("user");
+        if (user != null && !user.matches("\\w\\S*")) {
+            throw new ConfigurationException(
+                    "%s: user=%s is not the name of a user.".formatted(where, user));
+        }
+        String identity = properties.get("identity");
+        return new Login(
+                user,
+                number(properties, "port", 65_535, where),
+                identity == null ? null : Login.findIdentityFile(identity, where + ": identity"));
     }
 }

@@ -30,31 +30,23 @@ public record JobSettings(
 
     /// A new job, with the settings of the environment.
     public static JobSettings of(Map<String, String> environment) {
+        return read(UUID.randomUUID().toString(), Secret.random(), environment);
+    }
+
+    /// The same job, with the settings of another environment.
+    public JobSettings with(Map<String, String> environment) {
+        return read(id, secret, environment);
+    }
+
+    private static JobSettings read(String id, Secret secret, Map<String, String> environment) {
         Environment options = new Environment(environment);
         return new JobSettings(
-                UUID.randomUUID().toString(),
-                Secret.random().withProtection(Protection.of(options.get(Options.TLS))),
+                id,
+                secret.withProtection(Protection.of(options.get(Options.TLS))),
                 options.get(Options.HEARTBEAT_TIMEOUT),
                 options.get(Options.START_TIMEOUT),
                 options.get(ElasticOptions.TIMEOUT),
                 WorkerSettings.interfaces(options));
-    }
-
-    /// The same job, with the settings that flags give.
-    public JobSettings with(Map<String, String> flags) {
-        Environment options = new Environment(flags);
-        return new JobSettings(
-                id,
-                options.find(Options.TLS)
-                        .map(Protection::of)
-                        .map(secret::withProtection)
-                        .orElse(secret),
-                options.find(Options.HEARTBEAT_TIMEOUT).orElse(heartbeatTimeout),
-                options.find(Options.START_TIMEOUT).orElse(startTimeout),
-                options.find(ElasticOptions.TIMEOUT).orElse(elasticTimeout),
-                options.isSet(Options.NETWORK_INTERFACES)
-                        ? WorkerSettings.interfaces(options)
-                        : networkInterfaces);
     }
 
     /// Marks the environment of each process of the job, in the form `NAME=value`.

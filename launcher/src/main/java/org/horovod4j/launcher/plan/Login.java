@@ -1,7 +1,9 @@
 package org.horovod4j.launcher.plan;
 
+import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /// How to log in to a host. Values that are null are left to ssh and its configuration.
@@ -11,6 +13,23 @@ public record Login(@Nullable String user, @Nullable Integer port, @Nullable Pat
 
     static Login of(@Nullable String user) {
         return user == null ? DEFAULT : new Login(user, null, null);
+    }
+
+    /// The private key file for ssh. A leading `~/` means the home folder, as for ssh.
+    ///
+    /// @param origin where the name is from, for errors
+    /// @throws ConfigurationException when it cannot be read
+    public static Path findIdentityFile(String text, String origin) {
+        Path file =
+                text.startsWith("~/")
+                        ? Path.of(System.getProperty("user.home"), text.substring(2))
+                        : Path.of(text);
+        if (!Files.isRegularFile(file) || !Files.isReadable(file)) {
+            throw new ConfigurationException(
+                    "%s: there is no readable file '%s'. Name the private key, as in ~/.ssh/id_ed25519."
+                            .formatted(origin, text));
+        }
+        return file;
     }
 
     /// This login, with missing values taken from `other`.

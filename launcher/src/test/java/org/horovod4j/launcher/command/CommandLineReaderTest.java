@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.Elasticity;
+import org.horovod4j.launcher.command.Invocation.OutputSettings;
+import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.driver.Cooldown;
 import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
@@ -22,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 class CommandLineReaderTest {
     private final List<String> notices = new ArrayList<>();
@@ -47,7 +52,8 @@ class CommandLineReaderTest {
                 new RemoteSetup(null, List.of()),
                 new OutputSettings(verbose, null, false),
                 options,
-                List.of(command));
+                List.of(command),
+                Optional.empty());
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.command.Invocation.Elasticity;
 import org.horovod4j.launcher.driver.Cooldown;
 import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;

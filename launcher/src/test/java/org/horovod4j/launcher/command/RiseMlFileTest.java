@@ -44,7 +44,7 @@ class RiseMlFileTest {
                           - ./train.sh --deep
                         """);
         assertThat(job.name()).isEqualTo("project vision (tensorflow)");
-        assertThat(job.jobFileWorkers()).isEqualTo(new JobFileWorkers(3, 2));
+        assertThat(job.workers()).isEqualTo(new JobFile.Workers(3, 2));
         assertThat(job.commands())
                 .containsExactly(
                         List.of("sh", "-c", "echo preparing"),
@@ -71,14 +71,14 @@ class RiseMlFileTest {
                                           resources: {gpus: 4, cpus: 2, mem: 8}
                                           run: ./train.sh
                                         """)
-                                .jobFileWorkers())
-                .isEqualTo(new JobFileWorkers(32, 1));
+                                .workers())
+                .isEqualTo(new JobFile.Workers(32, 1));
     }
 
     @Test
     void aTrainingWithoutHorovodHasOneWorker() throws Exception {
-        assertThat(read("project: x\ntrain:\n  image: a/b\n  run: nvidia-smi\n").jobFileWorkers())
-                .isEqualTo(new JobFileWorkers(1, 1));
+        assertThat(read("project: x\ntrain:\n  image: a/b\n  run: nvidia-smi\n").workers())
+                .isEqualTo(new JobFile.Workers(1, 1));
     }
 
     @ParameterizedTest

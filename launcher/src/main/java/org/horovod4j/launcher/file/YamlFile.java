@@ -1,7 +1,6 @@
-package org.horovod4j.launcher.yaml;
+package org.horovod4j.launcher.file;
 
 import org.horovod4j.ConfigurationException;
-import org.horovod4j.launcher.file.TextFile;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
@@ -45,7 +44,7 @@ public final class YamlFile {
     }
 
     private YamlNode.Mapping parse(String text) {
-        YamlLocation start = new YamlLocation(file, 1, "");
+        YamlNode.Location start = new YamlNode.Location(file, 1, "");
         try {
             LoadSettings settings = LoadSettings.builder().build();
             ParserImpl parser = new ParserImpl(settings, new StreamReader(settings, text));
@@ -65,7 +64,7 @@ public final class YamlFile {
         }
     }
 
-    private YamlNode convert(Node node, YamlLocation location) {
+    private YamlNode convert(Node node, YamlNode.Location location) {
         nodes++;
         if (nodes > MAX_NODES || node.isRecursive()) {
             throw location.error("aliases make it too large. Write the values out.");
@@ -81,20 +80,20 @@ public final class YamlFile {
         };
     }
 
-    private List<YamlNode> items(SequenceNode sequence, YamlLocation location) {
+    private List<YamlNode> items(SequenceNode sequence, YamlNode.Location location) {
         return sequence.getValue().stream()
                 .map(item -> convert(item, location.atLine(line(item))))
                 .toList();
     }
 
-    private YamlNode.Mapping mapping(MappingNode mapping, YamlLocation location) {
+    private YamlNode.Mapping mapping(MappingNode mapping, YamlNode.Location location) {
         SequencedMap<String, YamlNode> entries = new LinkedHashMap<>();
         for (NodeTuple tuple : mapping.getValue()) {
             int line = line(tuple.getKeyNode());
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
                 throw location.atLine(line).error("a key must be one word.");
             }
-            YamlLocation keyLocation = location.child(key.getValue(), line);
+            YamlNode.Location keyLocation = location.child(key.getValue(), line);
             YamlNode before =
                     entries.put(key.getValue(), convert(tuple.getValueNode(), keyLocation));
             if (before != null) {
