@@ -108,10 +108,11 @@ class MissingRankTest {
         try (BackendWorld world = Config.of(layout).open()) {
             int missing = 0;
             for (long count : COUNTS) {
+                List<RankTensors> tensors = RankTensors.forRanks(layout.size(), count);
                 for (Memory memory : List.of(Memory.NATIVE, Memory.HEAP, Memory.SHARED)) {
                     for (Operation operation : operations(layout.size())) {
                         runWithMissingRank(
-                                world, operation, missing % layout.size(), count, memory);
+                                world, operation, missing % layout.size(), tensors, memory);
                         missing++;
                     }
                 }
@@ -120,7 +121,11 @@ class MissingRankTest {
     }
 
     private static void runWithMissingRank(
-            BackendWorld world, Operation operation, int missing, long count, Memory memory)
+            BackendWorld world,
+            Operation operation,
+            int missing,
+            List<RankTensors> tensors,
+            Memory memory)
             throws Exception {
         int[] present = IntStream.range(0, world.size()).filter(r -> r != missing).toArray();
         long[] before = Arrays.stream(present).mapToLong(world::livenessChecks).toArray();
@@ -131,7 +136,7 @@ class MissingRankTest {
                             rank,
                             (_, backend) -> {
                                 assertCancelledWithoutChange(
-                                        rank, backend, operation, count, memory);
+                                        rank, backend, operation, tensors.get(rank), memory);
                                 return true;
                             }));
         }
@@ -157,13 +162,29 @@ class MissingRankTest {
     }
 
     private static void assertCancelledWithoutChange(
-            int rank, Backend backend, Operation operation, long count, Memory memory) {
-        Tensor input = SampleTensors.anyBits(DataType.FLOAT32, Shape.of(count), rank);
-        Tensor output = SampleTensors.anyBits(DataType.FLOAT32, Shape.of(count), ~rank);
-        List<Tensor> tensors = memory.copies(List.of(input, output), backend, rank);
+            int rank,
+            Backend backend,
+            Operation operation,
+            RankTensors expected,
+            Memory memory) {
+        List<Tensor> tensors =
+                memory.copies(List.of(expected.input, expected.output), backend, rank);
         assertThatThrownBy(() -> operation.start(rank, backend, tensors.get(0), tensors.get(1)))
                 .isInstanceOf(CancelledException.class);
-        assertThat(tensors.get(0)).isBitwiseEqualTo(input);
-        assertThat(tensors.get(1)).isBitwiseEqualTo(output);
+        assertThat(tensors.get(0)).isBitwiseEqualTo(expected.input);
+        assertThat(tensors.get(1)).isBitwiseEqualTo(expected.output);
+    }
+
+    /// What the tensors of a rank contain before and after.
+    private record RankTensors(Tensor input, Tensor output) {
+        static List<RankTensors> forRanks(int ranks, long count) {
+            return IntStream.range(0, ranks)
+                    .mapToObj(rank -> new RankTensors(bits(count, rank), bits(count, ~rank)))
+                    .toList();
+        }
+
+        private static Tensor bits(long count, int seed) {
+            return SampleTensors.anyBits(DataType.FLOAT32, Shape.of(count), seed);
+        }
     }
 }

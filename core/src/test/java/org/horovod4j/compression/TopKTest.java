@@ -173,7 +173,7 @@ class TopKTest {
         double[] own = minimum.clone();
         Arrays.fill(own, 0, 5, 3 * (comm.rank() - (comm.size() - 1) / 2.0));
         double[] weights = new double[20];
-        for (int step = 0; step < 1_500; step++) {
+        for (int step = 0; step < 500; step++) {
             double[] gradient = new double[20];
             for (int i = 0; i < gradient.length; i++) {
                 gradient[i] = weights[i] - own[i];
@@ -183,7 +183,7 @@ class TopKTest {
                     Tensor.of(gradient),
                     AllreduceOptions.average().withCompressor(compressor));
             for (int i = 0; i < weights.length; i++) {
-                weights[i] -= 0.01 * gradient[i];
+                weights[i] -= 0.03 * gradient[i];
             }
             afterStep.run();
         }

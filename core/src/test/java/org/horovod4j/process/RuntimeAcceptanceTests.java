@@ -30,7 +30,7 @@ record RuntimeAcceptanceTests(Communicator comm, JoinAverage joinAverage) {
     /// Enough steps to lock a plan and then follow it.
     private static final int STEPS = 12;
 
-    private static final int MANY = 200;
+    private static final int MANY = 60;
 
     /// Runs each test twice: while the ranks negotiate, and while a plan is locked.
     void run() {

@@ -3,27 +3,24 @@ package org.horovod4j.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.DataType;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.Options;
-import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.SplittableRandom;
 
 /// The same program gives the same bits in every run, whatever the timing of its threads: what is
 /// fused, and so the order of additions in a ring, depends only on the program.
@@ -31,6 +28,17 @@ import java.util.Random;
 class ReproducibilityTest {
     private static final int STEPS = 10;
     private static final int[] LENGTHS = {10_007, 3, 100_003, 1_009, 65_536, 1, 40_009};
+
+    /// The powers of 7.3 from 0 to 8.
+    private static final float[] MAGNITUDES = magnitudes();
+
+    private static float[] magnitudes() {
+        float[] powers = new float[9];
+        for (int i = 0; i < powers.length; i++) {
+            powers[i] = (float) Math.pow(7.3, i);
+        }
+        return powers;
+    }
 
     /// Several fused tensors whose sums depend on the order of their terms.
     private static List<Integer> program(Communicator comm, long timing) {
@@ -47,13 +55,7 @@ class ReproducibilityTest {
             List<Handle<Tensor>> handles =
                     new ArrayList<>(Collections.nCopies(LENGTHS.length, null));
             for (int i : order) {
-                Tensor tensor =
-                        SampleTensors.of(
-                                DataType.FLOAT32,
-                                Shape.of(LENGTHS[i]),
-                                ReduceOp.SUM,
-                                31L * step + i);
-                roughen(tensor, comm.rank());
+                Tensor tensor = roughTensor(LENGTHS[i], 31L * step + i, comm.rank());
                 handles.set(i, comm.allreduceAsync("t" + i, tensor, ReduceOp.SUM));
                 for (int spin = random.nextInt(20_000); spin > 0; spin--) {
                     Thread.onSpinWait();
@@ -66,13 +68,14 @@ class ReproducibilityTest {
         return hashes;
     }
 
-    /// Creates sums that round: terms of very different magnitude.
-    private static void roughen(Tensor tensor, int rank) {
-        for (long i = 0; i < tensor.elementCount(); i++) {
-            float value = tensor.segment().getAtIndex(ValueLayout.JAVA_FLOAT, i);
-            float rough = (value + 0.1f) * (float) Math.pow(7.3, (double) ((i + 3L * rank) % 9));
-            tensor.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, rough);
+    /// Terms of very different magnitude, whose sums round.
+    private static Tensor roughTensor(int length, long seed, int rank) {
+        SplittableRandom random = new SplittableRandom(seed);
+        float[] terms = new float[length];
+        for (int i = 0; i < length; i++) {
+            terms[i] = (random.nextInt(-2, 3) / 4f + 0.1f) * MAGNITUDES[(i + 3 * rank) % 9];
         }
+        return Tensor.of(terms);
     }
 
     @ParameterizedTest(name = "{0} ranks on {1} hosts via {2}, {3}")

@@ -11,23 +11,45 @@ import java.util.stream.Stream;
 public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
     private static final int MAX_HOSTS = 3;
+    private static final boolean ALL = "all".equals(System.getProperty("horovod4j.layouts"));
 
     public Layout(int size, int hosts, Transport transport) {
         this(size, hosts, transport, false);
     }
 
-    /// Every size over every transport, on one, two and three hosts, evenly and unevenly
-    /// distributed. Over TCP no ranks share memory, so the number of hosts does not matter. Also
-    /// the encrypted ones of [#few].
+    /// Every size, every transport on every number of hosts, and the encrypted ones of [#few]. With
+    /// `-Dhorovod4j.layouts=all`, as the slow tests set it, every combination of them.
+    ///
+    /// Over TCP no ranks share memory, so the number of hosts does not matter.
     public static Stream<Layout> all() {
-        Stream<Layout> plain =
-                Arrays.stream(Transport.values())
-                        .flatMap(
-                                transport ->
-                                        Arrays.stream(SIZES)
-                                                .boxed()
-                                                .flatMap(size -> spread(size, transport)));
+        Stream<Layout> plain = ALL ? everyCombination() : everyValue();
         return Stream.concat(plain, few().filter(Layout::tls));
+    }
+
+    private static Stream<Layout> everyCombination() {
+        return Arrays.stream(Transport.values())
+                .flatMap(
+                        transport ->
+                                Arrays.stream(SIZES)
+                                        .boxed()
+                                        .flatMap(size -> spread(size, transport)));
+    }
+
+    private static Stream<Layout> everyValue() {
+        return Stream.of(
+                new Layout(1, 1, Transport.LOCAL),
+                new Layout(2, 2, Transport.LOCAL),
+                new Layout(3, 1, Transport.LOCAL),
+                new Layout(5, 2, Transport.LOCAL),
+                new Layout(16, 3, Transport.LOCAL),
+                new Layout(1, 1, Transport.SHM),
+                new Layout(2, 1, Transport.SHM),
+                new Layout(4, 2, Transport.SHM),
+                new Layout(5, 3, Transport.SHM),
+                new Layout(8, 1, Transport.SHM),
+                new Layout(2, 1, Transport.TCP),
+                new Layout(3, 1, Transport.TCP),
+                new Layout(8, 1, Transport.TCP));
     }
 
     private static Stream<Layout> spread(int size, Transport transport) {

@@ -31,10 +31,10 @@ class AutotunerTest {
     private static final Tuning DEFAULTS = Tuning.DEFAULT;
     private static final SearchSpace ONE_HOST = SearchSpace.of(4, 1, Set.of());
     private static final SearchSpace TWO_HOSTS = SearchSpace.of(8, 2, Set.of());
-    private static final int SEEDS = 100;
+    private static final int SEEDS = 40;
 
     /// The number of seeds that may miss: samples are noisy.
-    private static final int MISSES = 5;
+    private static final int MISSES = 2;
 
     private final List<String> lines = new ArrayList<>();
 
