@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
@@ -68,6 +70,9 @@ public final class ClassArchive {
     private static final int MIN_RANKS_PER_PROCESSOR = 16;
 
     private static final String WARM_UP_CLASS = "org.horovod4j.runtime.CdsTrainingRun";
+
+    /// How long a JVM may write an archive. A program of ten thousand classes takes some seconds.
+    private static final Duration TIMEOUT = Duration.ofMinutes(1);
 
     private final Path java;
     private final List<String> options;
@@ -170,13 +175,12 @@ public final class ClassArchive {
                 || ranks < MIN_RANKS_PER_PROCESSOR * Runtime.getRuntime().availableProcessors()) {
             return;
         }
-        HelperJvm helperJvm = new HelperJvm(java, jobVariable, cancellation);
         List<String> words = new ArrayList<>();
         words.add("-XX:DumpLoadedClassList=" + classList);
-        words.addAll(JavaCommand.OPTIONS);
+        words.addAll(Program.JAVA_OPTIONS);
         words.addAll(List.of("-cp", System.getProperty("java.class.path"), WARM_UP_CLASS));
         try {
-            warmedUp = helperJvm.run(words) && dump(helperJvm);
+            warmedUp = runJvm(words, cancellation) && dump(cancellation);
         } catch (IOException e) {
             log("No archive of classes from a training run", e);
         }
@@ -207,9 +211,7 @@ public final class ClassArchive {
         try {
             if (exists) {
                 Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
-            } else if (succeeded
-                    && Files.exists(classList)
-                    && dump(new HelperJvm(java, jobVariable, cancellation))) {
+            } else if (succeeded && Files.exists(classList) && dump(cancellation)) {
                 Files.move(tempFile, file, StandardCopyOption.ATOMIC_MOVE);
                 deleteOldArchives();
             }
@@ -221,13 +223,38 @@ public final class ClassArchive {
     }
 
     /// Runs a JVM that writes an archive of the listed classes, and returns whether it succeeded.
-    private boolean dump(HelperJvm helperJvm) throws IOException {
+    private boolean dump(CompletionStage<?> cancellation) throws IOException {
         List<String> words = new ArrayList<>();
         words.add("-Xshare:dump");
         words.add("-XX:SharedClassListFile=" + classList);
         words.add("-XX:SharedArchiveFile=" + tempFile);
         words.addAll(options);
-        return helperJvm.run(words);
+        return runJvm(words, cancellation);
+    }
+
+    /// Runs a JVM that prints nothing and ends with the job, and returns whether it exited with 0.
+    private boolean runJvm(List<String> arguments, CompletionStage<?> cancellation)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of(java.toString()));
+        command.addAll(arguments);
+        ProcessBuilder builder =
+                new ProcessBuilder(command)
+                        .redirectOutput(Redirect.DISCARD)
+                        .redirectError(Redirect.DISCARD);
+        Map<String, String> variables = builder.environment();
+        variables.keySet().removeIf(name -> name.startsWith("HOROVOD_"));
+        String[] mark = jobVariable.split("=", 2); // for the watchdog
+        variables.put(mark[0], mark[1]);
+        Process process = builder.start();
+        var _ = cancellation.thenRun(process::destroyForcibly);
+        try {
+            return process.waitFor(TIMEOUT) && process.exitValue() == 0;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     /// Removes the least recently used archives, and files that killed jobs left behind.

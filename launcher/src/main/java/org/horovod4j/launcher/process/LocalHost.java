@@ -1,7 +1,15 @@
 package org.horovod4j.launcher.process;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.Writer;
+import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -10,6 +18,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /// This machine.
@@ -17,13 +28,22 @@ import java.util.function.Consumer;
 /// Each process leads its own session (by `setsid`). So its process number is that of its process
 /// group, the terminal sends Ctrl-C only to the launcher, and one signal reaches everything that
 /// the process started.
+///
+/// A *watchdog*, a shell process, ends the job when the launcher has ended. It reads commands from a
+/// pipe. Only the launcher holds the other end, so the kernel closes the pipe however the launcher
+/// ends, also by `kill -9`. The watchdog then ends every process group of the job and every process
+/// that has the job's variable in its environment. It also sends signals, since Java cannot signal a
+/// process group.
 public final class LocalHost implements HostAgent {
     private static final File DEV_NULL = new File("/dev/null");
 
-    private final Watchdog watchdog;
+    private final Process watchdog;
+    private final Writer commands;
+    private final Set<Process> watched = ConcurrentHashMap.newKeySet();
 
-    private LocalHost(Watchdog watchdog) {
+    private LocalHost(Process watchdog) {
         this.watchdog = watchdog;
+        this.commands = watchdog.outputWriter(UTF_8);
     }
 
     /// Starts the watchdog of a job.
@@ -31,7 +51,27 @@ public final class LocalHost implements HostAgent {
     /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and
     ///     no other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {
-        return new LocalHost(Watchdog.start(jobVariable));
+        ProcessBuilder builder =
+                new ProcessBuilder(
+                        "setsid", "sh", "-c", watchdogScript(), "horovodrun-watchdog", jobVariable);
+        // An empty environment. If it held the variable of an outer job, the watchdog of that job
+        // would end this watchdog before this one has ended its job.
+        builder.environment().keySet().retainAll(Set.of("PATH"));
+        builder.redirectError(ProcessBuilder.Redirect.DISCARD);
+        try {
+            return new LocalHost(builder.start());
+        } catch (IOException e) {
+            throw new ConfigurationException(
+                    "cannot start 'setsid sh', which guards the job: %s. Install util-linux."
+                            .formatted(e.getMessage()),
+                    e);
+        }
+    }
+
+    private static String watchdogScript() throws IOException {
+        try (InputStream text = LocalHost.class.getResourceAsStream("watchdog.sh")) {
+            return new String(Objects.requireNonNull(text).readAllBytes(), UTF_8);
+        }
     }
 
     /// Whether `name` means this machine: one of its network interfaces has that address.
@@ -44,8 +84,7 @@ public final class LocalHost implements HostAgent {
             return address.isLoopbackAddress()
                     || NetworkInterface.getByInetAddress(address) != null;
         } catch (UnknownHostException | SocketException e) {
-            System.getLogger(LocalHost.class.getName())
-                    .log(System.Logger.Level.DEBUG, "Taken for a remote host: " + name, e);
+            log(Level.DEBUG, "Taken for a remote host: " + name, e);
             return false;
         }
     }
@@ -67,7 +106,8 @@ public final class LocalHost implements HostAgent {
         builder.environment().keySet().removeIf(LocalHost::isShellState);
         builder.environment().putAll(variables);
         Process process = builder.start();
-        watchdog.watch(process);
+        watched.add(process);
+        send("watch " + process.pid());
         return process;
     }
 
@@ -80,9 +120,11 @@ public final class LocalHost implements HostAgent {
     @Override
     public void onLoss(Consumer<String> listener) {}
 
+    /// To be called soon after the process has exited, before its number is used again.
     @Override
     public void ended(Process process) {
-        watchdog.forget(process);
+        watched.remove(process);
+        send("forget " + process.pid());
     }
 
     /// Local pipes need no request.
@@ -91,23 +133,59 @@ public final class LocalHost implements HostAgent {
         return OutputReader.IDLE_TIMEOUT;
     }
 
+    /// Kills a process and then its group. The process comes first: one that was just started leads
+    /// no group until `setsid` has run. Its streams stay open, since its output is still to be
+    /// read.
     @Override
     public void kill(Process process) {
-        watchdog.kill(process);
+        boolean _ = process.toHandle().destroyForcibly();
+        boolean _ = send("kill " + process.pid());
     }
 
+    /// Signals the process groups, or only the processes if the watchdog itself was killed.
     @Override
     public void signal(Signal signal) {
-        watchdog.signal(signal);
+        if (!send("signal " + signal.name())) {
+            log(
+                    Level.WARNING,
+                    "The watchdog of the job is gone: ranks may leave processes behind",
+                    null);
+            watched.forEach(Process::destroyForcibly);
+        }
     }
 
+    /// Ends what is left of the job, and the watchdog. Takes about 10 seconds at worst.
     @Override
     public List<String> sweep() throws InterruptedException {
-        return watchdog.sweep();
+        send("sweep");
+        List<String> left = watchdog.inputReader(UTF_8).lines().map(String::strip).toList();
+        watchdog.waitFor();
+        return left;
     }
 
+    /// Closes the pipe, which ends the job if [#sweep] has not done so.
     @Override
     public void close() {
-        watchdog.close();
+        try {
+            commands.close();
+        } catch (IOException e) {
+            log(Level.DEBUG, "The watchdog was gone already", e);
+        }
+    }
+
+    private synchronized boolean send(String line) {
+        try {
+            commands.write(line + "\n");
+            commands.flush();
+            return true;
+        } catch (IOException e) {
+            log(Level.DEBUG, "The watchdog did not take: " + line, e);
+            return false;
+        }
+    }
+
+    /// Gets the logger on demand: it loads classes that a successful run does not need.
+    private static void log(Level level, String message, @Nullable IOException cause) {
+        System.getLogger(LocalHost.class.getName()).log(level, message, cause);
     }
 }

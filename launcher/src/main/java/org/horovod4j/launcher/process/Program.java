@@ -3,6 +3,7 @@ package org.horovod4j.launcher.process;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
@@ -13,6 +14,19 @@ import java.util.function.Supplier;
 /// @param unwantedLine a line on standard error that options of the launcher cause; empty for none
 /// @param archive of its classes; null for none
 public record Program(List<String> command, String unwantedLine, @Nullable ClassArchive archive) {
+    private static final String VECTOR_MODULE = "jdk.incubator.vector";
+    private static final String ADD_MODULES = "--add-modules";
+
+    /// The two options that Horovod4J works best with.
+    ///
+    /// The vector module is an incubator module: the JVM resolves it only on request, and prints a
+    /// one-line warning. The launcher hides the warning if it added the option, not if the user did.
+    static final List<String> JAVA_OPTIONS =
+            List.of(ADD_MODULES, VECTOR_MODULE, "--enable-native-access=ALL-UNNAMED");
+
+    private static final String VECTOR_WARNING =
+            "WARNING: Using incubator modules: " + VECTOR_MODULE;
+
     public Program {
         command = List.copyOf(command);
     }
@@ -72,12 +86,34 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
     public static Program of(List<String> words, SearchPath path, Supplier<String> java) {
         String first = words.getFirst();
         if (first.equals("java")) {
-            return new JavaCommand(words).program(java.get());
+            return ofJava(java.get(), words.subList(1, words.size()));
         }
         path.find(first);
         return first.endsWith("/java")
-                ? new JavaCommand(words).program(first)
+                ? ofJava(first, words.subList(1, words.size()))
                 : new Program(words, "");
+    }
+
+    private static Program ofJava(String java, List<String> arguments) {
+        boolean isComplete = addsVectorModule(arguments);
+        List<String> command = new ArrayList<>(List.of(java));
+        command.addAll(isComplete ? List.of() : JAVA_OPTIONS);
+        command.addAll(arguments);
+        return new Program(command, isComplete ? "" : VECTOR_WARNING);
+    }
+
+    /// Whether `--add-modules a,b` or `--add-modules=a,b` is there with the vector module.
+    private static boolean addsVectorModule(List<String> arguments) {
+        String previous = "";
+        for (String word : arguments) {
+            String joined = previous.equals(ADD_MODULES) ? ADD_MODULES + "=" + word : word;
+            if (joined.startsWith(ADD_MODULES + "=")
+                    && List.of(joined.split("[=,]")).contains(VECTOR_MODULE)) {
+                return true;
+            }
+            previous = word;
+        }
+        return false;
     }
 
     /// As a shell command, for messages.

@@ -1,6 +1,6 @@
 /// Processes of a job: finding the program, starting it on a host, ending it whatever happens.
 ///
-/// Start with [HostAgent], then [LocalHost], then [Watchdog], which outlives the launcher.
+/// Start with [HostAgent], then [LocalHost], whose watchdog outlives the launcher.
 /// [OutputReader] reads the output of a process.
 ///
 /// - May depend on: `org.horovod4j`.

@@ -1,4 +1,4 @@
-# Ends the processes of one job. Watchdog.java starts this script and explains its purpose.
+# Ends the processes of one job. LocalHost.java starts this script and explains its purpose.
 #
 # $1 is NAME=value. The environment of every process of the job contains it, and the environment of
 # this script does not. Commands arrive as lines on standard input. End of input means that the
