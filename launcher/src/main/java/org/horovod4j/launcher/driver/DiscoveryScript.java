@@ -2,6 +2,7 @@ package org.horovod4j.launcher.driver;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
 import org.horovod4j.text.DurationFormat;
@@ -12,17 +13,20 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.concurrent.TimeUnit;
 
-/// A user's program that prints the hosts that exist.
+/// A user's program that prints the hosts that exist: one per line, as `host[:slots]`. Empty lines
+/// and text after a `#` are skipped.
 ///
 /// Its output is read from pipes, and only bytes that are available: a background child may hold a
 /// pipe open forever. (Files have no such problem, but are left behind when the launcher is
 /// killed.) Such a child should print nothing: when the script exits, the JDK reads its pipes to
 /// the end.
-public final class DiscoveryScript implements Discovery {
+public final class DiscoveryScript implements DiscoveryWatch.Discovery {
     /// How long a run may take.
     public static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -33,6 +37,7 @@ public final class DiscoveryScript implements Discovery {
     private static final Duration POLL_INTERVAL = Duration.ofMillis(10);
 
     private static final int MAX_ERROR_LENGTH = 200;
+    private static final int MAX_QUOTED_LENGTH = 60;
     private static final File DEV_NULL = new File("/dev/null");
 
     private final String script;
@@ -61,7 +66,7 @@ public final class DiscoveryScript implements Discovery {
     @Override
     public List<Host> find() throws DiscoveryException, InterruptedException {
         try {
-            return DiscoveryOutput.parse(run(), slotsPerHost).stream()
+            return parse(run(), slotsPerHost).stream()
                     .map(host -> host.withDefaults(login))
                     .toList();
         } catch (IOException e) {
@@ -131,6 +136,53 @@ public final class DiscoveryScript implements Discovery {
         return last.isEmpty()
                 ? ""
                 : ": " + last.substring(0, Math.min(last.length(), MAX_ERROR_LENGTH));
+    }
+
+    /// The hosts, in the order of the lines.
+    ///
+    /// @param slotsByDefault of a host without slots; null if each host must have them
+    /// @throws DiscoveryException when a line is not a host: then the other lines may be wrong too
+    static List<Host> parse(String text, @Nullable Integer slotsByDefault)
+            throws DiscoveryException {
+        SequencedMap<String, Host> hosts = new LinkedHashMap<>();
+        int number = 0;
+        for (String line : text.lines().toList()) {
+            number++;
+            String item = line.replaceFirst("#.*", "").strip();
+            if (!item.isEmpty()) {
+                Host host = parse(item, number, slotsByDefault);
+                if (hosts.put(host.name(), host) != null) {
+                    throw new DiscoveryException(
+                            "line %d names host '%s' again; each may be named once"
+                                    .formatted(number, host.name()));
+                }
+            }
+        }
+        return List.copyOf(hosts.values());
+    }
+
+    private static Host parse(String item, int number, @Nullable Integer slotsByDefault)
+            throws DiscoveryException {
+        try {
+            return Host.parse(item, slotsByDefault).orElseThrow(() -> invalid(item, number));
+        } catch (ConfigurationException e) {
+            throw new DiscoveryException("line %d: %s".formatted(number, e.getMessage()), e);
+        }
+    }
+
+    private static DiscoveryException invalid(String item, int number) {
+        return new DiscoveryException(
+                Host.parse(item, 1).isPresent()
+                        ? "line %d gives no slots for '%s': print %s:4, or set --slots-per-host"
+                                .formatted(number, item, item)
+                        : "line %d is '%s', which is not a host: print lines such as gpu1:4"
+                                .formatted(number, quoted(item)));
+    }
+
+    private static String quoted(String item) {
+        return item.length() <= MAX_QUOTED_LENGTH
+                ? item
+                : item.substring(0, MAX_QUOTED_LENGTH) + "…";
     }
 
     /// The command line that the user gave.

@@ -17,6 +17,14 @@ import java.util.function.Consumer;
 /// After an error the last known hosts stay. Errors are reported at most once a minute, so that
 /// they do not hide the output of the ranks.
 public final class DiscoveryWatch implements AutoCloseable {
+    /// Finds the hosts of an elastic job. One thread calls it repeatedly.
+    public interface Discovery {
+        /// The hosts that exist now; may be empty.
+        ///
+        /// @throws DiscoveryException when they cannot be determined
+        List<Host> find() throws DiscoveryException, InterruptedException;
+    }
+
     private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 
     private final Discovery discovery;

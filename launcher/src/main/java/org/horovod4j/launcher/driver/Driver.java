@@ -9,6 +9,9 @@ import java.util.Optional;
 ///
 /// A driver does no I/O. The thread that runs the job owns it.
 public interface Driver {
+    /// Why a worker on a lost host counts as failed.
+    String HOST_LOST = "contact with its host was lost";
+
     /// The first worker that failed.
     ///
     /// @param name the worker in messages, as in "rank 2 on node2 (process 256)"

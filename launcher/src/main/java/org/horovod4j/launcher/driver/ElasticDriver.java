@@ -120,14 +120,14 @@ public final class ElasticDriver implements Driver {
             int number = workerState.worker().number();
             workers.remove(number);
             livenessMonitor.markAlive(number);
-            jobState.workerLost(workerState, DriverMessages.HOST_LOST);
+            jobState.workerLost(workerState, HOST_LOST);
         }
+        List<Worker> lost = gone.stream().map(WorkerState::worker).toList();
         actions.info(
                 "lost contact with host %s (%s): %s. %s"
                         .formatted(
                                 host,
-                                DriverMessages.numbers(
-                                        "worker", gone.stream().map(WorkerState::worker).toList()),
+                                Worker.numbers("worker", lost),
                                 reason,
                                 blacklistHost(host, now)));
     }
@@ -189,15 +189,17 @@ public final class ElasticDriver implements Driver {
         }
         return blacklist
                 .recordFailure(worker, now)
-                .map(
-                        length ->
-                                " Twice on this slot: "
-                                        + DriverMessages.blacklisted(worker.host(), length))
+                .map(length -> " Twice on this slot: " + blacklisted(worker.host(), length))
                 .orElse(" Its slot gets another try.");
     }
 
     private String blacklistHost(String host, Duration now) {
-        return DriverMessages.blacklisted(host, blacklist.ban(host, now));
+        return blacklisted(host, blacklist.ban(host, now));
+    }
+
+    private static String blacklisted(String host, Duration length) {
+        return "Host %s is blacklisted: nothing is started there for %d s."
+                .formatted(host, length.toSeconds());
     }
 
     private void decide(Duration now) {
@@ -216,7 +218,7 @@ public final class ElasticDriver implements Driver {
 
     /// Lets the workers exit. Those that ask for another place are dismissed.
     private void finish(Duration now) {
-        workers.ready().forEach(workerState -> dismiss(workerState, "the training has ended"));
+        workers.ready().forEach(it -> jobState.dismiss(it, "the training has ended"));
         if (jobState.hasStarted()) { // else the program may be one that never asks for a place
             workers.starting().forEach(this::kill);
         }
@@ -263,33 +265,20 @@ public final class ElasticDriver implements Driver {
     private void killUnresponsive(Duration now) {
         for (int number : livenessMonitor.expired(now)) {
             workers.find(number)
-                    .ifPresent(
-                            workerState ->
-                                    actions.add(new DriverAction.KillWorker(workerState.worker())));
+                    .map(WorkerState::worker)
+                    .ifPresent(worker -> actions.add(new DriverAction.KillWorker(worker)));
         }
     }
 
     /// Kills workers that have not returned although others of their generation did long ago.
     private void killStragglersAfterTimeout(Duration now) {
-        boolean isLate =
-                WorkerTable.earliestReady(
-                                workers.ready().stream()
-                                        .filter(WorkerState::hasParticipated)
-                                        .toList())
-                        .filter(since -> now.minus(since).compareTo(jobState.timeout) >= 0)
-                        .isPresent();
-        if (isLate) {
-            workers.working()
-                    .forEach(
-                            workerState ->
-                                    livenessMonitor.markOverdue(
-                                            workerState.worker().number(), now));
+        List<WorkerState> returned =
+                workers.ready().stream().filter(WorkerState::hasParticipated).toList();
+        if (WorkerTable.anyReadyFor(jobState.timeout, returned, now)) {
+            for (WorkerState straggler : workers.working()) {
+                livenessMonitor.markOverdue(straggler.worker().number(), now);
+            }
         }
-    }
-
-    private void dismiss(WorkerState workerState, String reason) {
-        workers.markLeaving(workerState.worker());
-        actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
     }
 
     private void kill(WorkerState workerState) {

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.driver;
 
 import org.horovod4j.launcher.plan.HostPlan;
+import org.horovod4j.launcher.plan.Slot;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -27,12 +28,9 @@ public final class FixedDriver implements Driver {
     private @Nullable Failure firstSeen;
 
     public FixedDriver(HostPlan plan) {
-        plan.slots()
-                .forEach(
-                        slot ->
-                                workers.put(
-                                        slot.rank(),
-                                        new Worker(slot.rank(), slot.host(), slot.localRank())));
+        for (Slot slot : plan.slots()) {
+            workers.put(slot.rank(), new Worker(slot.rank(), slot.host(), slot.localRank()));
+        }
         live.putAll(workers);
     }
 
@@ -92,11 +90,11 @@ public final class FixedDriver implements Driver {
         }
         lost.forEach(worker -> live.remove(worker.number()));
         if (!isSignalSent) {
-            failed(lost.getFirst(), DriverMessages.HOST_LOST);
+            failed(lost.getFirst(), HOST_LOST);
         }
         actions.info(
                 "lost contact with host %s (%s): %s. Its processes there end by themselves."
-                        .formatted(host, DriverMessages.numbers("rank", lost), reason));
+                        .formatted(host, Worker.numbers("rank", lost), reason));
     }
 
     private void failed(Worker worker, String reason) {

@@ -86,4 +86,12 @@ final class HostPool {
                 .sorted()
                 .toList();
     }
+
+    /// The listed hosts, for messages.
+    @Override
+    public String toString() {
+        return listed.isEmpty()
+                ? "none"
+                : listed.values().stream().map(Host::toString).collect(Collectors.joining(", "));
+    }
 }

@@ -90,6 +90,12 @@ final class JobState {
         return Optional.ofNullable(failure);
     }
 
+    /// Tells a worker that it gets no place.
+    void dismiss(WorkerState workerState, String reason) {
+        workers.markLeaving(workerState.worker());
+        actions.add(new DriverAction.DismissWorker(workerState.worker(), reason));
+    }
+
     /// A worker has completed the training.
     void finish() {
         isFinishing = true;

@@ -76,13 +76,13 @@ final class WorkerTable {
                 .toList();
     }
 
-    /// When the first of these workers became ready, or empty if none is.
-    static Optional<Duration> earliestReady(List<WorkerState> members) {
+    /// Whether one of these workers has been ready for so long.
+    static boolean anyReadyFor(Duration time, List<WorkerState> members, Duration now) {
         return members.stream()
-                .map(WorkerState::phase)
-                .filter(Ready.class::isInstance)
-                .map(phase -> ((Ready) phase).since())
-                .min(Duration::compareTo);
+                .anyMatch(
+                        workerState ->
+                                workerState.phase() instanceof Ready ready
+                                        && now.minus(ready.since()).compareTo(time) >= 0);
     }
 
     private List<WorkerState> inPhase(Class<? extends Phase> phase) {

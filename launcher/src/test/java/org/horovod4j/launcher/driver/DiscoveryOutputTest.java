@@ -14,19 +14,19 @@ class DiscoveryOutputTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "\n", "\n \n", "# none\n"})
     void emptyOutputHasNoHosts(String text) throws Exception {
-        assertThat(DiscoveryOutput.parse(text, null)).isEmpty();
+        assertThat(DiscoveryScript.parse(text, null)).isEmpty();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a:2\nb:1", "a:2\nb:1\n", "\n a:2 # good\n\n\tb:1\r\n\n"})
     void eachLineIsOneHost(String text) throws Exception {
-        assertThat(DiscoveryOutput.parse(text, null))
+        assertThat(DiscoveryScript.parse(text, null))
                 .containsExactly(new Host("a", 2), new Host("b", 1));
     }
 
     @Test
     void missingSlotsUseDefault() throws Exception {
-        assertThat(DiscoveryOutput.parse("a\nme@b:1\n[fd00::7]", 4))
+        assertThat(DiscoveryScript.parse("a\nme@b:1\n[fd00::7]", 4))
                 .containsExactly(
                         new Host("a", 4),
                         new Host("b", 1, new Login("me", null, null)),
@@ -45,14 +45,14 @@ class DiscoveryOutputTest {
                 "'a:1234567' | is not a host"
             })
     void invalidLineRejectsWholeOutput(String text, String message) {
-        assertThatThrownBy(() -> DiscoveryOutput.parse(text, null))
+        assertThatThrownBy(() -> DiscoveryScript.parse(text, null))
                 .isInstanceOf(DiscoveryException.class)
                 .hasMessageContaining(message);
     }
 
     @Test
     void longInvalidLineIsTruncatedInMessage() {
-        assertThatThrownBy(() -> DiscoveryOutput.parse("<html>" + "x".repeat(100_000), null))
+        assertThatThrownBy(() -> DiscoveryScript.parse("<html>" + "x".repeat(100_000), null))
                 .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(200));
     }
 }

@@ -25,7 +25,7 @@ class DiscoveryWatchTest {
     private final List<String> complaints = new CopyOnWriteArrayList<>();
     private final AtomicInteger calls = new AtomicInteger();
 
-    private DiscoveryWatch watch(Discovery discovery) {
+    private DiscoveryWatch watch(DiscoveryWatch.Discovery discovery) {
         return new DiscoveryWatch(discovery, Duration.ofMillis(1), found::add, complaints::add);
     }
 
@@ -62,7 +62,7 @@ class DiscoveryWatchTest {
 
     @Test
     void failureDuringReportIntervalIsReportedAfterIt() throws Exception {
-        Discovery discovery =
+        DiscoveryWatch.Discovery discovery =
                 () -> {
                     int call = calls.incrementAndGet();
                     if (call == 2 || call > 3) {

@@ -88,7 +88,7 @@ class DriverWorkersTest extends DriverScenario {
         workerReady(0, -1, 1);
         discoverHosts(new Host("a", 4));
         workerReady(2, -1);
-        advanceTime(MembershipPlan.MAX_JOIN_WAIT);
+        advanceTime(GenerationManager.MAX_JOIN_WAIT);
         assertThat(resetRequests()).isEqualTo(1);
     }
 
