@@ -16,16 +16,17 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.BiConsumer;
-import java.util.stream.Collectors;
 
 /// The hosts that are ready to run the commands of a job, by name.
 ///
@@ -58,13 +59,11 @@ final class Hosts implements AutoCloseable {
 
     /// @param archives where class archives are kept on this machine, if they are
     /// @param cancellation when complete, hosts that are not ready yet count as not ready
-    /// @throws ConfigurationException when a file that hosts get a copy of cannot be read
     Hosts(
             RemoteHostSettings settings,
             List<List<String>> commands,
             Optional<ClassArchives> archives,
             CompletionStage<?> cancellation) {
-        CopySources.requireReadable(settings.copies());
         this.settings = settings;
         this.commands = commands;
         this.archives = archives;
@@ -200,14 +199,12 @@ final class Hosts implements AutoCloseable {
     void remove(String host, Runnable before) {
         Ready removed = ready.remove(host);
         if (removed != null && removed.isRemote) {
-            Thread.ofPlatform()
-                    .daemon()
-                    .name("hvd-release")
-                    .start(
-                            () -> {
-                                before.run();
-                                removed.agent.close();
-                            });
+            Runnable release =
+                    () -> {
+                        before.run();
+                        removed.agent.close();
+                    };
+            Thread.ofPlatform().daemon().name("hvd-release").start(release);
         }
     }
 
@@ -247,25 +244,21 @@ final class Hosts implements AutoCloseable {
 
     /// What each host runs for a command, for messages.
     List<String> commandLines(int command) {
-        Map<String, List<String>> byProgram =
-                ready.keySet().stream()
-                        .collect(
-                                Collectors.groupingBy(
-                                        name ->
-                                                find(name)
-                                                        .map(host -> host.programs.get(command))
-                                                        .map(Program::toString)
-                                                        .orElse("")));
-        return byProgram.entrySet().stream()
-                .map(
-                        each ->
-                                byProgram.size() == 1
-                                        ? "each rank runs: " + each.getKey()
-                                        : "each rank on %s runs: %s"
-                                                .formatted(
-                                                        String.join(", ", each.getValue()),
-                                                        each.getKey()))
-                .toList();
+        SequencedMap<String, String> hostsByProgram = new LinkedHashMap<>();
+        ready.forEach(
+                (name, host) ->
+                        hostsByProgram.merge(
+                                host.programs.get(command).toString(),
+                                name,
+                                (names, another) -> names + ", " + another));
+        List<String> lines = new ArrayList<>();
+        hostsByProgram.forEach(
+                (program, names) ->
+                        lines.add(
+                                hostsByProgram.size() == 1
+                                        ? "each rank runs: " + program
+                                        : "each rank on %s runs: %s".formatted(names, program)));
+        return lines;
     }
 
     /// Prepares the start of a command on this machine.

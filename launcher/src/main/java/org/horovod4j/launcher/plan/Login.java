@@ -5,6 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /// How to log in to a host. Values that are null are left to ssh and its configuration.
 public record Login(@Nullable String user, @Nullable Integer port, @Nullable Path identityFile) {
@@ -38,5 +40,20 @@ public record Login(@Nullable String user, @Nullable Integer port, @Nullable Pat
                 user == null ? other.user : user,
                 port == null ? other.port : port,
                 identityFile == null ? other.identityFile : identityFile);
+    }
+
+    /// The options of ssh for this login.
+    public List<String> sshOptions() {
+        List<String> options = new ArrayList<>();
+        if (port != null) {
+            options.addAll(List.of("-p", port.toString()));
+        }
+        if (identityFile != null) {
+            options.addAll(List.of("-i", identityFile.toString()));
+        }
+        if (user != null) {
+            options.addAll(List.of("-l", user));
+        }
+        return options;
     }
 }

@@ -6,6 +6,7 @@ import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.launcher.remote.AgentMessage.StandardStream;
 
 import java.io.BufferedOutputStream;
 import java.io.EOFException;
@@ -18,7 +19,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,19 +63,14 @@ public final class Agent {
     /// @return the exit code of the agent
     int serve() throws IOException {
         try {
-            if (!(connection.receive()
-                    instanceof
-                    AgentMessage.Open(
-                            String mark,
-                            Duration timeout,
-                            Map<String, String> variables))) {
+            if (!(connection.receive() instanceof AgentMessage.Open open)) {
                 throw new MalformedMessageException("another message before Open");
             }
-            Heartbeats.of(connection, timeout, () -> System.exit(FAILURE)).start();
-            try (LocalHost host = LocalHost.open(mark)) {
+            connection.startHeartbeats(open.heartbeatTimeout(), () -> System.exit(FAILURE));
+            try (LocalHost host = LocalHost.open(open.jobVariable())) {
                 connection.send(new AgentMessage.Ready());
                 while (true) {
-                    handle(connection.receive(), host, variables);
+                    handle(connection.receive(), host, open.environment());
                 }
             }
         } catch (EOFException e) {
@@ -105,21 +100,14 @@ public final class Agent {
             case AgentMessage.FindProgram(List<String> words) ->
                     connection.send(find(words, environment.getOrDefault("PATH", "")));
             case AgentMessage.Start start -> start(start, host, environment);
-            case AgentMessage.Credit(
-                            int number,
-                            AgentMessage.StandardStream standardStream,
-                            int bytes) ->
+            case AgentMessage.Credit(int number, StandardStream standardStream, int bytes) ->
                     find(number).ifPresent(process -> process.addCredit(standardStream, bytes));
             case AgentMessage.SignalAll(Signal signal) -> host.signal(signal);
             case AgentMessage.Kill(int number) ->
                     find(number).ifPresent(process -> host.kill(process.process()));
             case AgentMessage.Drain(int number) -> find(number).ifPresent(AgentProcess::drain);
             case AgentMessage.Forget(int number) ->
-                    find(number)
-                            .ifPresent(
-                                    process ->
-                                            process.whenStreamsEnded(
-                                                    () -> processes.remove(number)));
+                    find(number).ifPresent(it -> it.whenStreamsEnded(() -> remove(number)));
             case AgentMessage.Sweep() -> sweep(host);
         }
     }
@@ -127,6 +115,10 @@ public final class Agent {
     /// Empty when it was removed: the last credits may arrive after the end of the streams.
     private Optional<AgentProcess> find(int number) {
         return Optional.ofNullable(processes.get(number));
+    }
+
+    private void remove(int number) {
+        processes.remove(number);
     }
 
     /// How many processes have not been removed yet.
@@ -151,8 +143,8 @@ public final class Agent {
 
     private AgentMessage.FromAgent find(List<String> words, String path) {
         try {
-            return new AgentMessage.ProgramFound(
-                    Program.of(words, SearchPath.of(path), () -> java));
+            Program program = Program.of(words, SearchPath.of(path), () -> java);
+            return new AgentMessage.ProgramFound(program.command(), program.unwantedLine());
         } catch (ConfigurationException e) {
             return new AgentMessage.ProgramMissing(String.valueOf(e.getMessage()));
         }
@@ -171,7 +163,7 @@ public final class Agent {
             return;
         }
         connection.send(new AgentMessage.Started(start.process(), process.pid()));
-        processes.put(start.process(), AgentProcess.start(start.process(), process, connection));
+        processes.put(start.process(), new AgentProcess(start.process(), process, connection));
         var _ = process.onExit().thenAccept(ended -> exited(start.process(), ended, host));
     }
 
@@ -186,18 +178,16 @@ public final class Agent {
 
     /// On its own thread: it may take seconds, during which heartbeats and credits must be handled.
     private void sweep(LocalHost host) {
-        Thread.ofPlatform()
-                .daemon()
-                .name("hvd-sweep")
-                .start(
-                        () -> {
-                            try {
-                                connection.send(new AgentMessage.Swept(host.sweep()));
-                            } catch (IOException e) {
-                                throw new UncheckedIOException(e);
-                            } catch (InterruptedException e) {
-                                Thread.currentThread().interrupt();
-                            }
-                        });
+        Runnable sweep =
+                () -> {
+                    try {
+                        connection.send(new AgentMessage.Swept(host.sweep()));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                };
+        Thread.ofPlatform().daemon().name("hvd-sweep").start(sweep);
     }
 }

@@ -10,6 +10,10 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /// One end of the connection between launcher and agent: messages in both directions, each a
 /// [Frame].
@@ -21,9 +25,12 @@ final class AgentConnection implements AutoCloseable {
     /// More than the environment of any process.
     private static final int MAX_MESSAGE_BYTES = 1 << 26;
 
+    private static final int BEATS_PER_TIMEOUT = 6;
+
     private final DataInputStream in;
     private final DataOutputStream out;
     private final Object sendLock = new Object();
+    private final CountDownLatch heartbeatsStopped = new CountDownLatch(1);
     private volatile long lastReceivedNanos = System.nanoTime();
 
     /// @param out flushed after each message
@@ -46,14 +53,63 @@ final class AgentConnection implements AutoCloseable {
         return AgentMessageCodec.decode(Frame.read(in, MAX_MESSAGE_BYTES));
     }
 
-    /// How long nothing was received. A long message on a slow network counts as alive.
-    long idleNanos() {
-        return System.nanoTime() - lastReceivedNanos;
+    /// Sends heartbeats from now on, and watches those of the other end. Call this when the other
+    /// end has sent its first message: until then it may take longer.
+    ///
+    /// Uses two threads, because the one that writes may block in a dead connection.
+    ///
+    /// @param timeout after which a rank is declared lost; a silent host is declared lost a little
+    ///     earlier, so that it is reported as the cause and not one of its ranks
+    /// @param onSilence called once, when the other end was silent for too long
+    void startHeartbeats(Duration timeout, Runnable onSilence) {
+        long nanos = timeout.multipliedBy(3).dividedBy(4).toNanos();
+        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(() -> sendHeartbeats(nanos));
+        Thread.ofPlatform()
+                .daemon()
+                .name("hvd-liveness")
+                .start(() -> awaitSilence(nanos, onSilence));
+    }
+
+    private void sendHeartbeats(long timeoutNanos) {
+        try {
+            while (!stopsWithin(timeoutNanos / BEATS_PER_TIMEOUT)) {
+                send(new AgentMessage.Heartbeat());
+            }
+        } catch (IOException e) {
+            // The receiving thread sees the failure too, and handles it.
+            System.getLogger(AgentConnection.class.getName())
+                    .log(Level.DEBUG, "Sending a heartbeat failed", e);
+        }
+    }
+
+    /// A long message on a slow network counts as alive.
+    private void awaitSilence(long timeoutNanos, Runnable onSilence) {
+        long left;
+        while ((left = timeoutNanos - (System.nanoTime() - lastReceivedNanos)) > 0) {
+            if (stopsWithin(left)) {
+                return;
+            }
+        }
+        onSilence.run();
+    }
+
+    private boolean stopsWithin(long nanos) {
+        try {
+            return heartbeatsStopped.await(Math.max(1, nanos), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return true;
+        }
+    }
+
+    void stopHeartbeats() {
+        heartbeatsStopped.countDown();
     }
 
     /// Ends the output, which the other end sees as the end of the stream.
     @Override
     public void close() throws IOException {
+        stopHeartbeats();
         out.close();
     }
 

@@ -1,6 +1,5 @@
 package org.horovod4j.launcher.remote;
 
-import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 
 import java.time.Duration;
@@ -63,7 +62,7 @@ sealed interface AgentMessage {
 
     record Ready() implements FromAgent {}
 
-    record ProgramFound(Program program) implements FromAgent {}
+    record ProgramFound(List<String> command, String unwantedLine) implements FromAgent {}
 
     record ProgramMissing(String reason) implements FromAgent {}
 

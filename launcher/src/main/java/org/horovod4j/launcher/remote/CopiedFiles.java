@@ -29,25 +29,32 @@ record CopiedFiles(List<Path> paths, String folder) {
     void send(AgentConnection agentConnection) throws IOException, HostNotReadyException {
         for (int index = 0; index < paths.size(); index++) {
             Path root = paths.get(index);
-            for (Path file : files(root)) {
+            for (Path file : read(root, () -> files(root))) {
                 send(file, targetPath(index, root, file), agentConnection);
             }
         }
     }
 
-    private static List<Path> files(Path root) throws HostNotReadyException {
+    private static List<Path> files(Path root) throws IOException {
         try (Stream<Path> files = Files.walk(root)) {
             return files.filter(Files::isRegularFile).toList();
-        } catch (IOException | UncheckedIOException e) {
-            throw unreadable(root, e);
         }
     }
 
-    private static HostNotReadyException unreadable(Path path, Exception cause) {
-        return new HostNotReadyException(
-                "'%s', which is to be copied to it, cannot be read on this machine any more: %s"
-                        .formatted(path, cause),
-                cause);
+    private interface Reading<T> {
+        T read() throws IOException;
+    }
+
+    /// Distinguishes a file that cannot be read from a connection that has ended.
+    private static <T> T read(Path path, Reading<T> reading) throws HostNotReadyException {
+        try {
+            return reading.read();
+        } catch (IOException | UncheckedIOException e) {
+            throw new HostNotReadyException(
+                    "'%s', which is to be copied to it, cannot be read on this machine any more: %s"
+                            .formatted(path, e),
+                    e);
+        }
     }
 
     /// Replaces paths in an argument by those of the copies: `-cp lib/a.jar:lib/b.jar`.
@@ -89,28 +96,12 @@ record CopiedFiles(List<Path> paths, String folder) {
     private static void send(Path file, String place, AgentConnection agentConnection)
             throws IOException, HostNotReadyException {
         boolean executable = Files.isExecutable(file);
-        try (InputStream in = open(file)) {
+        try (InputStream in = read(file, () -> Files.newInputStream(file))) {
             byte[] bytes;
             do {
-                bytes = chunk(file, in);
+                bytes = read(file, () -> in.readNBytes(CHUNK));
                 agentConnection.send(new AgentMessage.WriteFile(place, executable, bytes));
             } while (bytes.length == CHUNK);
-        }
-    }
-
-    private static InputStream open(Path file) throws HostNotReadyException {
-        try {
-            return Files.newInputStream(file);
-        } catch (IOException e) {
-            throw unreadable(file, e);
-        }
-    }
-
-    private static byte[] chunk(Path file, InputStream in) throws HostNotReadyException {
-        try {
-            return in.readNBytes(CHUNK);
-        } catch (IOException e) {
-            throw unreadable(file, e);
         }
     }
 }

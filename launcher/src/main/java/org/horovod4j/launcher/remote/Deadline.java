@@ -3,84 +3,74 @@ package org.horovod4j.launcher.remote;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /// Limits the time to set up a host, and records the stage that took too long.
 final class Deadline {
-    private enum State {
-        OPEN,
+    private enum Outcome {
         MET,
         MISSED,
         CANCELLED
     }
 
     private final Duration limit;
-    private final Runnable onEnd;
-    private State state = State.OPEN;
-    private String stage = "connecting to it";
+    private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    private volatile String stage = "connecting to it";
 
-    private Deadline(Duration limit, Runnable onEnd) {
+    /// @param onEnd called once if [#meet] is not called in time, or on [#cancel]; must make
+    ///     blocking calls return
+    Deadline(Duration limit, Runnable onEnd) {
         this.limit = limit;
-        this.onEnd = onEnd;
+        var _ =
+                outcome.completeOnTimeout(Outcome.MISSED, limit.toNanos(), TimeUnit.NANOSECONDS)
+                        .thenAccept(
+                                how -> {
+                                    if (how != Outcome.MET) {
+                                        onEnd.run();
+                                    }
+                                });
     }
 
-    /// @param end called once if [#meet] is not called in time, or on [#cancel]; must make blocking
-    ///     calls return
-    static Deadline start(Duration limit, Runnable end) {
-        Deadline deadline = new Deadline(limit, end);
-        CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS)
-                .execute(() -> deadline.finish(State.MISSED));
-        return deadline;
-    }
-
-    synchronized void setStage(String next) {
+    void setStage(String next) {
         stage = next;
     }
 
-    synchronized boolean isOver() {
-        return state != State.OPEN;
+    boolean isOver() {
+        return outcome.isDone();
     }
 
     /// Waits for `pause`, and returns whether the deadline is over.
-    synchronized boolean awaitOver(Duration pause) {
-        long end = System.nanoTime() + pause.toNanos();
+    boolean awaitOver(Duration pause) {
         try {
-            for (long left = pause.toNanos(); left > 0 && !isOver(); ) {
-                TimeUnit.NANOSECONDS.timedWait(this, left);
-                left = end - System.nanoTime();
-            }
+            var _ = outcome.get(pause.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return true;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a deadline does not fail", e);
         }
-        return isOver();
     }
 
-    synchronized void meet() {
-        if (state == State.OPEN) {
-            state = State.MET;
-        }
+    void meet() {
+        outcome.complete(Outcome.MET);
     }
 
     /// Gives up. Has no effect on a host that is ready: its job closes it.
     void cancel() {
-        finish(State.CANCELLED);
+        outcome.complete(Outcome.CANCELLED);
     }
 
     /// The stage at which the time was up, if it was.
-    synchronized Optional<String> missed() {
-        return state == State.MISSED
+    Optional<String> missed() {
+        return outcome.getNow(Outcome.MET) == Outcome.MISSED
                 ? Optional.of(
                         "not ready after %d s, while %s. Raise --start-timeout if it is slow."
                                 .formatted(limit.toSeconds(), stage))
                 : Optional.empty();
-    }
-
-    private synchronized void finish(State next) {
-        if (state == State.OPEN) {
-            state = next;
-            notifyAll();
-            onEnd.run();
-        }
     }
 }

@@ -1,8 +1,8 @@
 package org.horovod4j.launcher.remote;
 
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /// Selects the variables of the launcher's environment that processes on remote hosts get.
 ///
@@ -10,41 +10,22 @@ import java.util.TreeMap;
 /// would be wrong there, and the host has its own. As in Horovod, the devices that are visible on
 /// this machine say nothing about remote ones.
 final class ForwardedVariables {
-    private static final Set<String> SHELL = Set.of("OLDPWD", "SHLVL", "_");
-
-    private static final Set<String> MACHINE = Set.of("HOST", "HOSTNAME");
-
-    private static final Set<String> ACCOUNT = Set.of("HOME", "LOGNAME", "MAIL", "SHELL", "USER");
-
-    private static final Set<String> SESSION =
-            Set.of(
-                    "DBUS_SESSION_BUS_ADDRESS",
-                    "DISPLAY",
-                    "SESSION_MANAGER",
-                    "STY",
-                    "TMUX",
-                    "TMUX_PANE",
-                    "WAYLAND_DISPLAY",
-                    "WINDOWID",
-                    "XAUTHORITY",
-                    "XDG_RUNTIME_DIR");
+    /// In this order: of the shell, the machine, the account, the session.
+    private static final Pattern LOCAL =
+            Pattern.compile(
+                    "_|OLDPWD|SHLVL|BASH_FUNC_.*"
+                            + "|HOST|HOSTNAME|.*CUDA_VISIBLE_DEVICES"
+                            + "|HOME|LOGNAME|MAIL|SHELL|USER"
+                            + "|DBUS_SESSION_BUS_ADDRESS|DISPLAY|WAYLAND_DISPLAY|WINDOWID"
+                            + "|XAUTHORITY|XDG_RUNTIME_DIR|XDG_SESSION_.*|SESSION_MANAGER"
+                            + "|SSH_.*|STY|TMUX|TMUX_PANE",
+                    Pattern.DOTALL);
 
     private ForwardedVariables() {}
 
     static Map<String, String> of(Map<String, String> environment) {
         Map<String, String> forwarded = new TreeMap<>(environment);
-        forwarded.keySet().removeIf(ForwardedVariables::isLocal);
+        forwarded.keySet().removeIf(name -> LOCAL.matcher(name).matches());
         return forwarded;
-    }
-
-    private static boolean isLocal(String name) {
-        return name.startsWith("BASH_FUNC_")
-                || name.startsWith("SSH_")
-                || name.startsWith("XDG_SESSION_")
-                || name.endsWith("CUDA_VISIBLE_DEVICES")
-                || SHELL.contains(name)
-                || MACHINE.contains(name)
-                || ACCOUNT.contains(name)
-                || SESSION.contains(name);
     }
 }

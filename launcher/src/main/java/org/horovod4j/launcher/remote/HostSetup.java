@@ -27,7 +27,7 @@ final class HostSetup {
         this.host = host;
         this.settings = settings;
         this.agentBootstrap = agentBootstrap;
-        this.deadline = Deadline.start(settings.startTimeout(), this::kill);
+        this.deadline = new Deadline(settings.startTimeout(), this::kill);
     }
 
     /// @param givenUp when complete, the setup is abandoned
@@ -71,12 +71,8 @@ final class HostSetup {
             AgentBootstrap.Installation installation =
                     agentBootstrap.run(ssh.input(), ssh.output());
             deadline.setStage("starting its agent");
-            remote =
-                    new RemoteHost(
-                            ssh,
-                            settings,
-                            new CopiedFiles(settings.copies(), installation.folder()));
-            remote.open(settings);
+            remote = new RemoteHost(ssh, settings, installation.folder());
+            remote.open();
             deadline.setStage("copying files to it");
             remote.sendCopies();
             deadline.meet();

@@ -6,6 +6,7 @@ import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.launcher.remote.AgentMessage.StandardStream;
 import org.horovod4j.text.DurationFormat;
 
 import java.io.IOException;
@@ -13,7 +14,6 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -30,32 +30,22 @@ public final class RemoteHost implements HostAgent {
 
     private static final String CLOSED = "the connection to the host was closed";
 
-    private static final String CLASS_PATH = "CLASSPATH";
-
     private final SshProcess ssh;
     private final AgentConnection connection;
+    private final RemoteHostSettings job;
     private final CopiedFiles copiedFiles;
-    private final Heartbeats heartbeats;
     private final RemoteProcesses processes = new RemoteProcesses(this::sendIfConnected);
     private final CompletableFuture<List<String>> swept = new CompletableFuture<>();
     private final CompletableFuture<String> loss = new CompletableFuture<>();
     private volatile CompletableFuture<AgentMessage.FromAgent> answer = new CompletableFuture<>();
     private volatile boolean closing;
 
-    RemoteHost(SshProcess ssh, RemoteHostSettings job, CopiedFiles copiedFiles) {
+    /// @param folder of the agent
+    RemoteHost(SshProcess ssh, RemoteHostSettings job, String folder) {
         this.ssh = ssh;
-        this.copiedFiles = copiedFiles;
+        this.job = job;
+        this.copiedFiles = new CopiedFiles(job.copies(), folder);
         this.connection = new AgentConnection(ssh.input(), ssh.output());
-        this.heartbeats =
-                Heartbeats.of(
-                        connection,
-                        job.heartbeatTimeout(),
-                        () ->
-                                markLost(
-                                        "it was silent for the heartbeat timeout of %s"
-                                                .formatted(
-                                                        DurationFormat.seconds(
-                                                                job.heartbeatTimeout()))));
         Thread.ofPlatform().daemon().name("hvd-agent").start(this::receive);
     }
 
@@ -69,13 +59,15 @@ public final class RemoteHost implements HostAgent {
     }
 
     /// Sends the job's settings to the agent.
-    void open(RemoteHostSettings job) throws IOException {
-        request(
-                new AgentMessage.Open(
-                        job.jobVariable(),
-                        job.heartbeatTimeout(),
-                        translatePaths(ForwardedVariables.of(job.environment()), copiedFiles)));
-        heartbeats.start();
+    void open() throws IOException {
+        Map<String, String> variables = ForwardedVariables.of(job.environment());
+        variables.computeIfPresent("CLASSPATH", (_, path) -> copiedFiles.translate(path));
+        Duration timeout = job.heartbeatTimeout();
+        request(new AgentMessage.Open(job.jobVariable(), timeout, variables));
+        String silence =
+                "it was silent for the heartbeat timeout of %s"
+                        .formatted(DurationFormat.seconds(timeout));
+        connection.startHeartbeats(timeout, () -> markLost(silence));
     }
 
     void sendCopies() throws IOException, HostNotReadyException {
@@ -92,36 +84,23 @@ public final class RemoteHost implements HostAgent {
         return ssh.toString();
     }
 
-    private static Map<String, String> translatePaths(
-            Map<String, String> environment, CopiedFiles copiedFiles) {
-        Map<String, String> translated = new TreeMap<>(environment);
-        translated.computeIfPresent(CLASS_PATH, (_, path) -> copiedFiles.translate(path));
-        return translated;
-    }
-
     @Override
     public Program program(List<String> words) throws IOException {
         List<String> there = words.stream().map(copiedFiles::translate).toList();
         if (request(new AgentMessage.FindProgram(there))
-                instanceof AgentMessage.ProgramFound(Program program)) {
-            return program;
+                instanceof AgentMessage.ProgramFound(List<String> command, String unwantedLine)) {
+            return new Program(command, unwantedLine);
         }
         throw new MalformedMessageException("an answer to another request");
     }
 
     @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
-        RemoteProcesses.Entry entry = processes.register();
+        RemoteProcess process = processes.add();
         checkConnected();
-        connection.send(new AgentMessage.Start(entry.number(), command, variables));
-        long pid = await(entry.pid());
-        return new RemoteProcess(
-                entry.number(),
-                pid,
-                entry.out(),
-                entry.err(),
-                entry.status(),
-                () -> sendIfConnected(new AgentMessage.Kill(entry.number())));
+        connection.send(new AgentMessage.Start(process.number(), command, variables));
+        await(process.start());
+        return process;
     }
 
     @Override
@@ -171,7 +150,6 @@ public final class RemoteHost implements HostAgent {
     @Override
     public void close() {
         closing = true;
-        heartbeats.close();
         try {
             connection.close();
             ssh.awaitEnd(CLOSE_TIMEOUT);
@@ -224,9 +202,8 @@ public final class RemoteHost implements HostAgent {
                 connection.send(fromLauncher);
             }
         } catch (IOException e) {
-            log(
-                    "Sending " + fromLauncher + " to an agent failed",
-                    e); // the receiving thread learns why
+            // The receiving thread learns why.
+            log("Sending " + fromLauncher + " to an agent failed", e);
         }
     }
 
@@ -256,15 +233,14 @@ public final class RemoteHost implements HostAgent {
             case AgentMessage.Ready _, AgentMessage.ProgramFound _ -> answer.complete(fromAgent);
             case AgentMessage.ProgramMissing(String reason) ->
                     answer.completeExceptionally(new ConfigurationException(reason));
-            case AgentMessage.Started(int number, long pid) -> processes.started(number, pid);
+            case AgentMessage.Started(int number, long pid) ->
+                    processes.update(number, process -> process.started(pid));
             case AgentMessage.NotStarted(int number, String reason) ->
                     processes.notStarted(number, reason);
-            case AgentMessage.Output(
-                            int number,
-                            AgentMessage.StandardStream standardStream,
-                            byte[] bytes) ->
-                    processes.output(number, standardStream, bytes);
-            case AgentMessage.Exited(int number, int status) -> processes.exited(number, status);
+            case AgentMessage.Output(int number, StandardStream standardStream, byte[] bytes) ->
+                    processes.update(number, process -> process.output(standardStream, bytes));
+            case AgentMessage.Exited(int number, int status) ->
+                    processes.update(number, process -> process.exited(status));
             case AgentMessage.Swept(List<String> left) -> swept.complete(left);
             case AgentMessage.Failed(String reason) -> markLost(reason);
         }
@@ -272,7 +248,7 @@ public final class RemoteHost implements HostAgent {
 
     private void markLost(String reason) {
         if (!closing && loss.complete(reason)) {
-            heartbeats.close();
+            connection.stopHeartbeats();
             ssh.kill();
         }
         failPending(reason);

@@ -1,48 +1,86 @@
 package org.horovod4j.launcher.remote;
 
+import org.horovod4j.launcher.remote.AgentMessage.StandardStream;
+
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
-/// A process on a remote host, as a [Process].
+/// A process on a remote host, as a [Process]. What the agent reports about it arrives on one
+/// thread.
 final class RemoteProcess extends Process {
     /// The exit code of a process whose host is lost: that of ssh for a broken connection.
     static final int LOST = 255;
 
     private final int number;
-    private final long pid;
+    private final Consumer<AgentMessage.FromLauncher> commandSender;
     private final RemoteStream out;
     private final RemoteStream err;
-    private final CompletableFuture<Integer> status;
-    private final Runnable kill;
+    private final CompletableFuture<Long> pid = new CompletableFuture<>();
+    private final CompletableFuture<Integer> status = new CompletableFuture<>();
 
     /// @param number identifies it in messages between launcher and agent
-    RemoteProcess(
-            int number,
-            long pid,
-            RemoteStream out,
-            RemoteStream err,
-            CompletableFuture<Integer> status,
-            Runnable kill) {
+    /// @param commandSender sends a message to the host, unless it is lost
+    RemoteProcess(int number, Consumer<AgentMessage.FromLauncher> commandSender) {
         this.number = number;
-        this.pid = pid;
-        this.out = out;
-        this.err = err;
-        this.status = status;
-        this.kill = kill;
+        this.commandSender = commandSender;
+        this.out = stream(StandardStream.OUT);
+        this.err = stream(StandardStream.ERR);
+    }
+
+    private RemoteStream stream(StandardStream which) {
+        return new RemoteStream(
+                bytes -> commandSender.accept(new AgentMessage.Credit(number, which, bytes)));
     }
 
     int number() {
         return number;
     }
 
-    /// The process number on its host.
+    /// Its process number, once it has started.
+    CompletableFuture<Long> start() {
+        return pid;
+    }
+
+    void started(long pid) {
+        this.pid.complete(pid);
+    }
+
+    /// It could not be started, or the host is lost.
+    void notStarted(String reason) {
+        pid.completeExceptionally(new IOException(reason));
+    }
+
+    void output(StandardStream standardStream, byte[] bytes) {
+        switch (standardStream) {
+            case OUT -> out.append(bytes);
+            case ERR -> err.append(bytes);
+        }
+    }
+
+    void exited(int exitStatus) {
+        status.complete(exitStatus);
+    }
+
+    void hostLost(String reason) {
+        notStarted(reason);
+        out.append(new byte[0]);
+        err.append(new byte[0]);
+        exited(LOST);
+    }
+
+    /// Whether the agent has nothing more to report about it.
+    boolean hasEnded() {
+        return status.isDone() && out.hasEnded() && err.hasEnded();
+    }
+
+    /// The process number on its host. To be called when it has started.
     @Override
     public long pid() {
-        return pid;
+        return pid.join();
     }
 
     /// Discards everything: the input of the process is empty.
@@ -71,18 +109,6 @@ final class RemoteProcess extends Process {
     }
 
     @Override
-    public boolean waitFor(long timeout, TimeUnit unit) throws InterruptedException {
-        try {
-            status.get(timeout, unit);
-            return true;
-        } catch (TimeoutException e) {
-            return false;
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("an exit status is never a failure", e);
-        }
-    }
-
-    @Override
     public int exitValue() {
         if (!status.isDone()) {
             throw new IllegalThreadStateException("process has not exited");
@@ -95,19 +121,9 @@ final class RemoteProcess extends Process {
         return status.thenApply(_ -> this);
     }
 
-    @Override
-    public boolean isAlive() {
-        return !status.isDone();
-    }
-
     /// Kills it: a single process cannot be terminated in any other way. See `HostAgent.signal`.
     @Override
     public void destroy() {
-        kill.run();
-    }
-
-    @Override
-    public boolean supportsNormalTermination() {
-        return false;
+        commandSender.accept(new AgentMessage.Kill(number));
     }
 }

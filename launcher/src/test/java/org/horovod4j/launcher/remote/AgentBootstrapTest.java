@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.horovod4j.launcher.process.Program;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -91,11 +90,11 @@ class AgentBootstrapTest {
         String hello = installation.folder() + "/copies/0/hello";
         agentConnection.send(new AgentMessage.FindProgram(List.of(hello)));
         assertThat(nextMessage(agentConnection))
-                .isEqualTo(new AgentMessage.ProgramFound(new Program(List.of(hello), "")));
+                .isEqualTo(new AgentMessage.ProgramFound(List.of(hello), ""));
         agentConnection.send(new AgentMessage.FindProgram(List.of("no-such-program")));
         assertThat(nextMessage(agentConnection)).isInstanceOf(AgentMessage.ProgramMissing.class);
         agentConnection.send(new AgentMessage.FindProgram(List.of("java", "Train")));
-        assertThat(((AgentMessage.ProgramFound) nextMessage(agentConnection)).program().command())
+        assertThat(((AgentMessage.ProgramFound) nextMessage(agentConnection)).command())
                 .startsWith(installation.java(), "--add-modules");
 
         agentConnection.send(

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.frame.MalformedMessageException;
-import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,7 +32,7 @@ class AgentMessageCodecTest {
                 new AgentMessage.Forget(3),
                 new AgentMessage.Sweep(),
                 new AgentMessage.Ready(),
-                new AgentMessage.ProgramFound(new Program(List.of("sh", "-c", "true"), "a line")),
+                new AgentMessage.ProgramFound(List.of("sh", "-c", "true"), "a line"),
                 new AgentMessage.ProgramMissing("not there"),
                 new AgentMessage.Started(7, 1L << 40),
                 new AgentMessage.NotStarted(7, "no memory"),

@@ -15,7 +15,7 @@ class DeadlineTest {
 
     @Test
     void missedDeadlineRunsCallbackAndReportsStage() {
-        Deadline deadline = Deadline.start(Duration.ofMillis(1), ends::incrementAndGet);
+        Deadline deadline = new Deadline(Duration.ofMillis(1), ends::incrementAndGet);
         await().until(() -> deadline.missed().isPresent());
         assertThat(deadline.missed().orElseThrow()).contains("while connecting to it");
         deadline.cancel();
@@ -24,7 +24,7 @@ class DeadlineTest {
 
     @Test
     void cancelRunsCallbackOnceAndIsNotMissed() {
-        Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
+        Deadline deadline = new Deadline(LONG, ends::incrementAndGet);
         deadline.cancel();
         deadline.cancel();
         assertThat(ends).hasValue(1);
@@ -33,7 +33,7 @@ class DeadlineTest {
 
     @Test
     void cancelAfterMeetDoesNothing() {
-        Deadline deadline = Deadline.start(LONG, ends::incrementAndGet);
+        Deadline deadline = new Deadline(LONG, ends::incrementAndGet);
         deadline.meet();
         deadline.cancel();
         assertThat(ends).hasValue(0);

@@ -18,66 +18,72 @@ class RemoteProcessesTest {
     @Test
     void processIsRemovedAfterExitAndEndOfBothStreams() throws Exception {
         for (int number = 0; number < 1000; number++) {
-            RemoteProcesses.Entry entry = processes.register();
-            assertThat(entry.number()).isEqualTo(number);
-            processes.started(number, 12);
-            processes.output(number, AgentMessage.StandardStream.OUT, new byte[] {65, 66});
-            processes.output(number, AgentMessage.StandardStream.ERR, END);
-            processes.exited(number, 3);
+            RemoteProcess process = processes.add();
+            assertThat(process.number()).isEqualTo(number);
+            processes.update(number, it -> it.started(12));
+            output(number, AgentMessage.StandardStream.OUT, new byte[] {65, 66});
+            output(number, AgentMessage.StandardStream.ERR, END);
+            processes.update(number, it -> it.exited(3));
             assertThat(processes.size()).as("more may be printed").isEqualTo(1);
-            processes.output(number, AgentMessage.StandardStream.OUT, END);
+            output(number, AgentMessage.StandardStream.OUT, END);
             assertThat(processes.size()).isZero();
-            assertThat(entry.out().readAllBytes()).as("nothing is lost").containsExactly(65, 66);
-            assertThat(entry.status()).isCompletedWithValue(3);
+            assertThat(process.getInputStream().readAllBytes())
+                    .as("nothing is lost")
+                    .containsExactly(65, 66);
+            assertThat(process.waitFor()).isEqualTo(3);
         }
     }
 
     @Test
     void exitAfterEndOfStreamsRemovesProcess() throws Exception {
-        RemoteProcesses.Entry entry = processes.register();
-        processes.started(0, 12);
-        processes.output(0, AgentMessage.StandardStream.OUT, END);
-        processes.output(0, AgentMessage.StandardStream.ERR, END);
+        RemoteProcess process = processes.add();
+        processes.update(0, it -> it.started(12));
+        output(0, AgentMessage.StandardStream.OUT, END);
+        output(0, AgentMessage.StandardStream.ERR, END);
         assertThat(processes.size()).isEqualTo(1);
-        processes.exited(0, 0);
+        processes.update(0, it -> it.exited(0));
         assertThat(processes.size()).isZero();
-        assertThat(entry.pid()).isCompletedWithValue(12L);
+        assertThat(process.pid()).isEqualTo(12);
     }
 
     @Test
     void lateOutputIsIgnoredButUnknownNumbersAreRejected() throws Exception {
-        processes.register();
+        processes.add();
         processes.notStarted(0, "no memory");
         assertThat(processes.size()).isZero();
-        processes.output(0, AgentMessage.StandardStream.OUT, new byte[] {65});
-        assertThatThrownBy(() -> processes.output(1, AgentMessage.StandardStream.OUT, END))
+        output(0, AgentMessage.StandardStream.OUT, new byte[] {65});
+        assertThatThrownBy(() -> output(1, AgentMessage.StandardStream.OUT, END))
                 .isInstanceOf(MalformedMessageException.class)
                 .hasMessage("a message about unknown process 1");
     }
 
     @Test
     void hostLossCompletesAllFutures() throws Exception {
-        RemoteProcesses.Entry starting = processes.register();
-        RemoteProcesses.Entry running = processes.register();
-        processes.started(1, 12);
+        RemoteProcess starting = processes.add();
+        RemoteProcess running = processes.add();
+        processes.update(1, it -> it.started(12));
         processes.hostLost("it was silent");
         assertThat(processes.size()).isZero();
-        assertThat(starting.pid()).isCompletedExceptionally();
-        assertThat(running.status()).isCompletedWithValue(RemoteProcess.LOST);
-        assertThat(running.out().readAllBytes()).isEmpty();
-        assertThat(running.err().readAllBytes()).isEmpty();
+        assertThat(starting.start()).isCompletedExceptionally();
+        assertThat(running.exitValue()).isEqualTo(RemoteProcess.LOST);
+        assertThat(running.getInputStream().readAllBytes()).isEmpty();
+        assertThat(running.getErrorStream().readAllBytes()).isEmpty();
     }
 
     @Test
     void readBytesAreCredited() throws Exception {
-        RemoteProcesses.Entry entry = processes.register();
-        processes.output(
-                0, AgentMessage.StandardStream.ERR, new byte[AgentMessage.StandardStream.WINDOW]);
-        assertThat(entry.err().readNBytes(AgentMessage.StandardStream.WINDOW))
+        RemoteProcess process = processes.add();
+        output(0, AgentMessage.StandardStream.ERR, new byte[AgentMessage.StandardStream.WINDOW]);
+        assertThat(process.getErrorStream().readNBytes(AgentMessage.StandardStream.WINDOW))
                 .hasSize(AgentMessage.StandardStream.WINDOW);
         int quarter = AgentMessage.StandardStream.WINDOW / 4;
         assertThat(commands)
                 .hasSize(4)
                 .containsOnly(new AgentMessage.Credit(0, AgentMessage.StandardStream.ERR, quarter));
+    }
+
+    private void output(int number, AgentMessage.StandardStream standardStream, byte[] bytes)
+            throws MalformedMessageException {
+        processes.update(number, process -> process.output(standardStream, bytes));
     }
 }

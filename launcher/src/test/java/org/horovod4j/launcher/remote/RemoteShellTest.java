@@ -46,7 +46,7 @@ class RemoteShellTest {
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "ssh", "ssh : rsh", ":"})
     void sshIsTheDefault(String agent) {
-        assertThat(shell(agent)).isEqualTo(new Ssh());
+        assertThat(shell(agent)).isEqualTo(RemoteShell.of(Map.of()));
     }
 
     @ParameterizedTest
