@@ -44,12 +44,12 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
     }
 
     private static MpiCommand openMpi(MpiJob job, Collection<String> exported, Login login) {
-        List<String> words = new ArrayList<>(List.of(MpiInstallation.COMMAND));
+        List<String> words = new ArrayList<>(List.of(MpiKind.COMMAND));
         // Containers run as root.
         words.add("--allow-run-as-root");
         words.addAll(List.of("-np", Integer.toString(job.processes())));
         words.addAll(
-                List.of("-H", commaSeparated(job.hosts().stream().map(Host::toString).toList())));
+                List.of("-H", String.join(",", job.hosts().stream().map(Host::toString).toList())));
         words.add("--tag-output");
         words.addAll(
                 job.bindingArguments().isEmpty()
@@ -60,10 +60,10 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
             set(words, "plm_rsh_num_concurrent", Integer.toString(job.hosts().size()));
         }
         if (!login.equals(Login.DEFAULT)) {
-            set(words, "plm_rsh_args", String.join(" ", sshArguments(login)));
+            set(words, "plm_rsh_args", String.join(" ", login.sshOptions()));
         }
         if (!job.interfaces().isEmpty()) {
-            String names = commaSeparated(job.interfaces());
+            String names = String.join(",", job.interfaces());
             set(words, "btl_tcp_if_include", names);
             set(words, "oob_tcp_if_include", names);
         }
@@ -96,10 +96,10 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                                     .formatted(kind)
                             + " Leave out --prefix-output-with-timestamp and --output-filename.");
         }
-        List<String> words = new ArrayList<>(List.of(MpiInstallation.COMMAND));
+        List<String> words = new ArrayList<>(List.of(MpiKind.COMMAND));
         words.addAll(List.of("-n", Integer.toString(job.processes())));
         words.addAll(
-                List.of("-hosts", commaSeparated(job.hosts().stream().map(Host::name).toList())));
+                List.of("-hosts", String.join(",", job.hosts().stream().map(Host::name).toList())));
         words.addAll(List.of("-ppn", Integer.toString(slotsPerHost(kind, job.hosts()))));
         words.add("-prepend-rank");
         words.addAll(
@@ -109,7 +109,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
         if (job.interfaces().size() > 1) {
             throw new ConfigurationException(
                     "--network-interfaces: the mpirun of %s supports one interface, got %s. Name one."
-                            .formatted(kind, commaSeparated(job.interfaces())));
+                            .formatted(kind, String.join(",", job.interfaces())));
         }
         job.interfaces().forEach(name -> words.addAll(List.of("-iface", name)));
         if (job.interfaces().isEmpty() && mixesLoopbackAndRemote(job.hosts())) {
@@ -121,7 +121,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                     kind == MpiKind.INTEL_MPI
                             ? "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"
                             : "HYDRA_LAUNCHER_EXTRA_ARGS",
-                    String.join(" ", sshArguments(login)));
+                    String.join(" ", login.sshOptions()));
         }
         List<String> names = new ArrayList<>(exported);
         if (job.tcpOnly()) { // for libfabric, which both use
@@ -129,7 +129,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
             variables.put(FOR_TCP_ONLY, "1");
             names.addAll(List.of("FI_PROVIDER", FOR_TCP_ONLY));
         }
-        words.addAll(List.of("-genvlist", commaSeparated(names)));
+        words.addAll(List.of("-genvlist", String.join(",", names)));
         words.addAll(job.arguments());
         return new MpiCommand(words, variables);
     }
@@ -158,7 +158,7 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                                     + " have different numbers. Give all hosts the same number of slots.")
                             .formatted(
                                     kind,
-                                    commaSeparated(hosts.stream().map(Host::toString).toList())));
+                                    String.join(",", hosts.stream().map(Host::toString).toList())));
         }
         return slots;
     }
@@ -172,23 +172,5 @@ record MpiCommand(List<String> commandLine, Map<String, String> variables) {
                             + " differ between the hosts. Set them in the configuration of ssh.");
         }
         return logins.getFirst();
-    }
-
-    private static List<String> sshArguments(Login login) {
-        List<String> arguments = new ArrayList<>();
-        if (login.user() != null) {
-            arguments.addAll(List.of("-l", login.user()));
-        }
-        if (login.port() != null) {
-            arguments.addAll(List.of("-p", login.port().toString()));
-        }
-        if (login.identityFile() != null) {
-            arguments.addAll(List.of("-i", login.identityFile().toString()));
-        }
-        return arguments;
-    }
-
-    private static String commaSeparated(Collection<String> items) {
-        return items.stream().collect(Collectors.joining(","));
     }
 }

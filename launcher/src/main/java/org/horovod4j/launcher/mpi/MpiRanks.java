@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -25,7 +26,7 @@ final class MpiRanks implements MembershipListener {
     private record ReportedFailure(int rank, String reason) {}
 
     private final int size;
-    private final Map<Integer, RankStartLine> startLines = new TreeMap<>();
+    private final Map<Integer, String> places = new TreeMap<>();
     private final Map<Integer, LastLines> lastErrors = new TreeMap<>();
     private final Set<Integer> started = new HashSet<>();
     private final MpiAbortParser abortParser = new MpiAbortParser();
@@ -49,32 +50,21 @@ final class MpiRanks implements MembershipListener {
     ///
     /// @return whether to print it
     synchronized boolean onLine(StandardStream standardStream, byte[] bytes) {
-        String line = new String(bytes, UTF_8).stripTrailing();
-        TaggedLine taggedLine = TaggedLine.parse(line).orElse(null);
-        RankStartLine rankStartLine =
-                RankStartLine.parse(taggedLine == null ? line : taggedLine.text()).orElse(null);
-        if (taggedLine != null) {
-            onLine(standardStream, taggedLine, rankStartLine);
-        } else if (rankStartLine != null) {
+        MpiLine line = MpiLine.parse(new String(bytes, UTF_8).stripTrailing());
+        Optional<String> place = line.place();
+        Integer rank = line.rank();
+        if (rank != null) {
+            started.add(rank);
+            place.ifPresent(it -> places.put(rank, it));
+            if (place.isEmpty() && standardStream == StandardStream.STDERR) {
+                lastErrors.computeIfAbsent(rank, _ -> new LastLines()).add(line.text());
+            }
+        } else if (place.isPresent()) {
             startedUntagged++;
-        } else if (abortParser.read(line)) {
+        } else if (abortParser.read(line.text())) {
             markFailed();
         }
-        return rankStartLine == null;
-    }
-
-    private void onLine(
-            StandardStream standardStream,
-            TaggedLine taggedLine,
-            @Nullable RankStartLine rankStartLine) {
-        started.add(taggedLine.rank());
-        if (rankStartLine != null) {
-            startLines.put(taggedLine.rank(), rankStartLine);
-        } else if (standardStream == StandardStream.STDERR) {
-            lastErrors
-                    .computeIfAbsent(taggedLine.rank(), _ -> new LastLines())
-                    .add(taggedLine.text());
-        }
+        return place.isEmpty();
     }
 
     @Override
@@ -156,10 +146,7 @@ final class MpiRanks implements MembershipListener {
     }
 
     private String name(int rank) {
-        RankStartLine rankStartLine = startLines.get(rank);
-        return rankStartLine == null
-                ? "rank " + rank
-                : "rank %d on %s (process %d)"
-                        .formatted(rank, rankStartLine.host(), rankStartLine.pid());
+        String place = places.get(rank);
+        return "rank " + rank + (place == null ? "" : " " + place);
     }
 }

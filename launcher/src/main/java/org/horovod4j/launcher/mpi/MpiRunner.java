@@ -70,13 +70,12 @@ public final class MpiRunner {
     /// @return the exit code of `mpirun`, or of the signal that ended it; 1 after a start timeout
     /// @throws ConfigurationException if there is no `mpirun` that supports what the job needs
     public int run(MpiJob job) throws IOException, InterruptedException {
-        MpiInstallation mpiInstallation =
-                MpiInstallation.find(SearchPath.of(environment.getOrDefault("PATH", "")));
+        MpiKind kind = MpiKind.find(SearchPath.of(environment.getOrDefault("PATH", "")));
         List<InetAddress> addresses = addresses(job);
         int code = 0;
         for (List<String> program : job.programs()) {
             if (code == 0 && interruption == null) {
-                code = run(mpiInstallation, job, program, addresses);
+                code = run(kind, job, program, addresses);
             }
         }
         Signal signal = interruption;
@@ -107,11 +106,7 @@ public final class MpiRunner {
         }
     }
 
-    private int run(
-            MpiInstallation mpiInstallation,
-            MpiJob job,
-            List<String> program,
-            List<InetAddress> addresses)
+    private int run(MpiKind kind, MpiJob job, List<String> program, List<InetAddress> addresses)
             throws IOException, InterruptedException {
         InetAddress bind =
                 addresses.stream().allMatch(InetAddress::isLoopbackAddress)
@@ -129,15 +124,11 @@ public final class MpiRunner {
                 HostAgent agent = LocalHost.open(settings.jobVariable())) {
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
             MpiCommand command =
-                    MpiCommand.of(
-                            mpiInstallation.kind(),
-                            job,
-                            ExportedVariables.names(environment, variables));
+                    MpiCommand.of(kind, job, ExportedVariables.names(environment, variables));
             List<String> words = new ArrayList<>(command.commandLine());
-            words.addAll(RankStartLine.wrap(program));
+            words.addAll(MpiLine.withStartLine(program));
             if (verbose) {
-                launcherConsole.printMessage(
-                        "%s: %s".formatted(mpiInstallation.kind(), String.join(" ", words)));
+                launcherConsole.printMessage("%s: %s".formatted(kind, String.join(" ", words)));
             }
             Map<String, String> all = new LinkedHashMap<>(environment);
             all.putAll(variables);

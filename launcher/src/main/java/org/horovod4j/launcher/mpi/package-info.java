@@ -1,9 +1,8 @@
 /// Jobs that `mpirun` starts.
 ///
-/// Start with [MpiRunner] (runs such a job), then [MpiInstallation] (finds `mpirun`), [MpiCommand]
+/// Start with [MpiRunner] (runs such a job), then [MpiKind] (finds `mpirun`), [MpiCommand]
 /// (the command line for each kind of MPI) and [MpiRanks] (what is known about the ranks, from
-/// their first line ([RankStartLine]), their output ([TaggedLine]) and the messages of `mpirun`
-/// ([MpiAbortParser])).
+/// their output ([MpiLine]) and the messages of `mpirun` ([MpiAbortParser])).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.network`, `org.horovod4j.option`,
 ///   `org.horovod4j.rendezvous`, `org.horovod4j.security`, `org.horovod4j.launcher.output`,

@@ -133,9 +133,9 @@ class MpiCommandTest {
         Login login = new Login("me", 2222, Path.of("/keys/id"));
         MpiJob job = job(2, List.of(new Host("a", 1, login), new Host("b", 1, login)));
         assertThat(words(MpiKind.OPEN_MPI, job))
-                .contains("-mca plm_rsh_args -l me -p 2222 -i /keys/id");
+                .contains("-mca plm_rsh_args -p 2222 -i /keys/id -l me");
         assertThat(command(MpiKind.MPICH, job).variables())
-                .containsEntry("HYDRA_LAUNCHER_EXTRA_ARGS", "-l me -p 2222 -i /keys/id");
+                .containsEntry("HYDRA_LAUNCHER_EXTRA_ARGS", "-p 2222 -i /keys/id -l me");
 
         MpiJob mixed = job(2, List.of(new Host("a", 1, login), new Host("b", 1)));
         assertThatThrownBy(() -> words(MpiKind.OPEN_MPI, mixed))
