@@ -117,7 +117,7 @@ final class ElasticLaunch extends JobLaunch {
 
     private void serve(Job job) throws InterruptedException {
         JobSettings settings = context.settings();
-        InetSocketAddress bind = context.bindAddress(mayBeRemote);
+        InetSocketAddress bind = LaunchContext.bindAddress(mayBeRemote);
         try (RendezvousServer rendezvous =
                         RendezvousServer.startElastic(
                                 settings.secret(),

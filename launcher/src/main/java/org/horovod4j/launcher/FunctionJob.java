@@ -103,26 +103,25 @@ record FunctionJob(
     private List<@Nullable Object> results(ObjectCodec codec) {
         List<@Nullable Object> results = new ArrayList<>();
         for (int rank = 0; rank < plan.slots().size(); rank++) {
-            int number = rank;
-            byte[] value =
-                    outcomes.value(rank)
-                            .orElseThrow(
-                                    () ->
-                                            LaunchException.died(
-                                                    number,
-                                                    host(number),
-                                                    "ended without a result",
-                                                    details()));
-            try {
-                results.add(codec.decode(value));
-            } catch (CodecException e) {
-                throw new LaunchException(
-                        "the result of rank %d on %s cannot be read: %s"
-                                .formatted(rank, host(rank), e.getMessage()),
-                        e);
-            }
+            results.add(result(rank, codec));
         }
         return results;
+    }
+
+    private @Nullable Object result(int rank, ObjectCodec codec) {
+        String host = host(rank);
+        byte[] value = outcomes.value(rank).orElse(null);
+        if (value == null) {
+            throw LaunchException.died(rank, host, "ended without a result", details());
+        }
+        try {
+            return codec.decode(value);
+        } catch (CodecException e) {
+            throw new LaunchException(
+                    "the result of rank %d on %s cannot be read: %s"
+                            .formatted(rank, host, e.getMessage()),
+                    e);
+        }
     }
 
     private String host(int rank) {

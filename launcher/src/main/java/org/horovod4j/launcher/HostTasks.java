@@ -10,8 +10,8 @@ import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.remote.HostNotReadyException;
 
 import java.io.IOException;
-import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
@@ -42,29 +42,27 @@ final class HostTasks {
 
     /// Makes a host ready.
     void open(Host host) {
-        startThread(
-                () -> {
-                    try {
-                        HostAgent agent = hosts.add(host);
-                        notifyDriver(new DriverEvent.HostOpened(host.name()));
-                        watch(host.name(), agent);
-                    } catch (HostNotReadyException | IOException | RuntimeException e) {
-                        notifyDriver(new DriverEvent.HostNotReady(host.name(), reason(e)));
-                    }
-                });
+        startThread(() -> tryOpen(host));
+    }
+
+    private void tryOpen(Host host) {
+        try {
+            HostAgent agent = hosts.add(host);
+            notifyDriver(new DriverEvent.HostOpened(host.name()));
+            watch(host.name(), agent);
+        } catch (HostNotReadyException | IOException | RuntimeException e) {
+            notifyDriver(new DriverEvent.HostNotReady(host.name(), reason(e)));
+        }
     }
 
     /// Starts the processes of workers: one thread for each host, since a start takes 2 ms and
     /// several at a time on one host measured no faster.
     void start(List<Worker> workers, WorkerServices services) {
-        workers.stream()
-                .collect(
-                        Collectors.groupingBy(
-                                Worker::host, LinkedHashMap::new, Collectors.toList()))
-                .values()
-                .forEach(
-                        sameHost ->
-                                startThread(() -> sameHost.forEach(each -> start(each, services))));
+        Map<String, List<Worker>> byHost =
+                workers.stream().collect(Collectors.groupingBy(Worker::host));
+        for (List<Worker> sameHost : byHost.values()) {
+            startThread(() -> sameHost.forEach(worker -> start(worker, services)));
+        }
     }
 
     private void start(Worker worker, WorkerServices services) {
@@ -79,11 +77,8 @@ final class HostTasks {
         Hosts.Ready host =
                 hosts.find(worker.host()).orElseThrow(() -> new IOException("its host is gone"));
         Program program = host.programs().get(command);
-        Process process =
-                host.agent()
-                        .start(
-                                program.command(worker.number()),
-                                services.variables(worker, host.isRemote()));
+        Map<String, String> variables = services.variables(worker, host.isRemote());
+        Process process = host.agent().start(program.command(worker.number()), variables);
         return new WorkerProcess(
                 worker, host.agent(), process, outputTargets, program.unwantedLine());
     }

@@ -46,7 +46,7 @@ final class Job implements WorkerRegistry.Listener {
 
         record NotStarted(Worker worker, String reason) implements Event {}
 
-        record Exited(WorkerProcess process, ExitStatus exitStatus) implements Event {}
+        record Exited(WorkerProcess process) implements Event {}
 
         /// The launcher received a signal.
         record Interrupted(Signal signal) implements Event {}
@@ -122,8 +122,7 @@ final class Job implements WorkerRegistry.Listener {
                     workerProcesses.notStarted(worker);
                     decide(new DriverEvent.WorkerNotStarted(worker.number(), reason), services);
                 }
-                case Event.Exited(WorkerProcess process, ExitStatus exitStatus) ->
-                        exited(process, exitStatus, services);
+                case Event.Exited(WorkerProcess process) -> exited(process, services);
                 case Event.Interrupted(Signal signal) -> interrupted(signal);
                 case null -> {
                     if (isTicking) {
@@ -153,21 +152,14 @@ final class Job implements WorkerRegistry.Listener {
         }
         workerProcesses
                 .removeHost(host)
-                .forEach(worker -> services.reportLoss(worker, "contact with its host was lost"));
+                .forEach(worker -> services.reportLoss(worker, Driver.HOST_LOST));
         hosts.remove(host, () -> {});
         decide(new DriverEvent.HostLost(host, reason), services);
     }
 
     private void started(WorkerProcess process, WorkerServices services) {
         workerProcesses.started(process);
-        var _ =
-                process.process()
-                        .onExit()
-                        .thenAccept(
-                                it ->
-                                        events.add(
-                                                new Event.Exited(
-                                                        process, new ExitStatus(it.exitValue()))));
+        var _ = process.process().onExit().thenRun(() -> events.add(new Event.Exited(process)));
         explain("started " + process);
         if (terminationSequence.hasSignalled()) {
             process.kill(); // the signal was sent before it started
@@ -177,10 +169,11 @@ final class Job implements WorkerRegistry.Listener {
                 services);
     }
 
-    private void exited(WorkerProcess process, ExitStatus exitStatus, WorkerServices services) {
+    private void exited(WorkerProcess process, WorkerServices services) {
         if (!workerProcesses.ended(process)) {
             return; // its host was lost before
         }
+        ExitStatus exitStatus = new ExitStatus(process.process().exitValue());
         if (exitStatus.failed() && driver.replacesFailedWorkers()) {
             process.kill(); // what is left of its process group
         }
@@ -249,9 +242,7 @@ final class Job implements WorkerRegistry.Listener {
         workerProcesses.forgetEnded();
         slots.forEach(
                 (worker, slot) ->
-                        workerProcesses
-                                .find(worker)
-                                .ifPresent(process -> process.setRank(slot.rank())));
+                        workerProcesses.find(worker).ifPresent(it -> it.setRank(slot.rank())));
         services.startGeneration(startGeneration.generation(), slots, startGeneration.sync());
         if (verbose) {
             launcherConsole.printMessage(
@@ -320,15 +311,13 @@ final class Job implements WorkerRegistry.Listener {
         boolean othersEnded = abortReason == null && workerProcesses.startedCount() > 1;
         return new FailureReport(
                 abortReason,
-                driver.failure()
-                        .map(
-                                it ->
-                                        new FailureReport.FirstFailure(
-                                                it.name(),
-                                                it.reason(),
-                                                workerProcesses.lastErrors(it.worker())))
-                        .orElse(null),
+                driver.failure().map(this::firstFailure).orElse(null),
                 othersEnded && terminationSequence.hasStarted() ? shutdownTime : null);
+    }
+
+    private FailureReport.FirstFailure firstFailure(Driver.Failure failure) {
+        return new FailureReport.FirstFailure(
+                failure.name(), failure.reason(), workerProcesses.lastErrors(failure.worker()));
     }
 
     private void explain(String step) {

@@ -43,6 +43,8 @@ record LaunchContext(
     /// No hosts yet; [Hosts#add] makes them ready.
     ///
     /// @param cancellation when complete, hosts that are not ready yet count as not ready
+    /// @throws org.horovod4j.ConfigurationException when a file that hosts get a copy of cannot be
+    ///     read
     Hosts newHosts(CompletionStage<?> cancellation) {
         return new Hosts(
                 new RemoteHostSettings(
@@ -59,7 +61,7 @@ record LaunchContext(
     }
 
     /// Where the launcher listens. Other machines cannot reach a job that stays on this one.
-    InetSocketAddress bindAddress(boolean anyRemote) {
+    static InetSocketAddress bindAddress(boolean anyRemote) {
         return anyRemote
                 ? new InetSocketAddress(0)
                 : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);

@@ -60,11 +60,8 @@ final class LaunchVariables {
         variables.putAll(environment);
     }
 
-    /// All of them, and `more`.
-    Map<String, String> with(Map<String, String> more) {
-        Map<String, String> all = new LinkedHashMap<>(variables);
-        all.putAll(more);
-        return all;
+    Map<String, String> all() {
+        return new LinkedHashMap<>(variables);
     }
 
     private static void checkIsUserOption(Option<?> option) {

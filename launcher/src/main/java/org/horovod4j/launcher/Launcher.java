@@ -9,17 +9,23 @@ import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.function.FunctionEncoder;
 import org.horovod4j.launcher.function.FunctionServer;
+import org.horovod4j.launcher.function.FunctionServerAddresses;
 import org.horovod4j.launcher.function.LineOutputStream;
 import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.function.RankOutcomes;
 import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.launcher.plan.HostFile;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
+import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
 
 import java.io.OutputStream;
 import java.io.Serializable;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -55,8 +61,11 @@ public final class Launcher {
     private static final int MAX_PROCESSES = 100_000;
 
     private final int processes;
-    private final LaunchHosts launchHosts;
     private final LaunchVariables variables = new LaunchVariables();
+    private @Nullable String hosts;
+    private @Nullable Path hostFile;
+    private Login login = Login.DEFAULT;
+    private List<String> networkInterfaces = List.of();
     private Controller controller = new Controller.BuiltIn();
     private List<Path> copies = List.of();
     private boolean verbose;
@@ -70,7 +79,6 @@ public final class Launcher {
 
     private Launcher(int processes) {
         this.processes = processes;
-        this.launchHosts = new LaunchHosts(processes);
     }
 
     /// Runs `function` on `processes` ranks of this machine.
@@ -101,31 +109,51 @@ public final class Launcher {
 
     /// Where the processes run, and how many each host takes: `gpu1:2,gpu2:2`.
     public Launcher hosts(String hosts) {
-        launchHosts.hosts(hosts);
+        this.hosts = hosts;
+        checkOneSource();
         return this;
     }
 
     /// The same from a file, with a host in each line: `gpu1 slots=2`.
     public Launcher hostFile(Path file) {
-        launchHosts.hostFile(file);
+        hostFile = file;
+        checkOneSource();
         return this;
+    }
+
+    private void checkOneSource() {
+        if (hosts != null && hostFile != null) {
+            throw new ConfigurationException(
+                    "hosts(\"%s\") and hostFile(%s) both say where to run. Leave one out."
+                            .formatted(hosts, hostFile));
+        }
     }
 
     /// The ssh port of hosts that do not give one.
     public Launcher sshPort(int port) {
-        launchHosts.sshPort(port);
+        if (port < 1 || port > 65_535) {
+            throw new ConfigurationException(
+                    "sshPort(%d): a port is a number from 1 to 65535.".formatted(port));
+        }
+        login = new Login(null, port, login.identityFile());
         return this;
     }
 
     /// The ssh private key for hosts that do not give one.
     public Launcher sshIdentity(Path file) {
-        launchHosts.sshIdentity(file);
+        if (!Files.isReadable(file)) {
+            throw new ConfigurationException(
+                    "sshIdentity(%s): there is no such file, or it may not be read. Name a private"
+                                    .formatted(file)
+                            + " key of yours.");
+        }
+        login = new Login(null, login.port(), file);
         return this;
     }
 
     /// The names of the network interfaces that the ranks may use. Default: all.
     public Launcher networkInterfaces(String... names) {
-        launchHosts.networkInterfaces(List.of(names));
+        networkInterfaces = List.of(names);
         return this;
     }
 
@@ -245,8 +273,13 @@ public final class Launcher {
         if (classPath == null) {
             encoder.checkClassPath();
         }
-        HostPlan plan = HostPlan.of(launchHosts.hosts(), processes);
-        Map<String, String> set = variables.with(launchHosts.variables());
+        List<Host> all = findHosts();
+        boolean isLocal = all.stream().map(Host::name).allMatch(LocalHost::isNamed);
+        HostPlan plan = HostPlan.of(all, processes);
+        Map<String, String> set = variables.all();
+        if (!networkInterfaces.isEmpty()) {
+            set.put(Options.NETWORK_INTERFACES.variable(), String.join(",", networkInterfaces));
+        }
         Map<String, String> environment = new HashMap<>(System.getenv());
         environment.putAll(set);
         JobSettings settings = JobSettings.of(environment);
@@ -255,23 +288,38 @@ public final class Launcher {
                 new LauncherConsole(out == null ? System.out : out, err == null ? System.err : err);
         try (FunctionServer server =
                 new FunctionServer(
-                        settings.secret(), launchHosts.bind(), encoder, processes, rankOutcomes)) {
+                        settings.secret(),
+                        LaunchContext.bindAddress(!isLocal),
+                        encoder,
+                        processes,
+                        rankOutcomes)) {
+            String addresses =
+                    isLocal
+                            ? FunctionServerAddresses.local(server.port())
+                            : FunctionServerAddresses.reachable(server.port(), networkInterfaces);
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
                     new Invocation.Launch(
                             processes,
-                            launchHosts.hosts(),
+                            all,
                             controller,
                             new RemoteSetup(null, copies),
                             new OutputSettings(verbose, outputFolder, timestamps),
                             set,
-                            List.of(
-                                    command.commandLine(
-                                            launchHosts.functionServerAddresses(server.port()))),
+                            List.of(command.commandLine(addresses)),
                             Optional.empty());
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
                     .run(encoder.codec());
         }
+    }
+
+    /// The hosts, with the way to log in to each.
+    private List<Host> findHosts() {
+        List<Host> named =
+                hostFile != null
+                        ? HostFile.read(hostFile)
+                        : Host.list(hosts == null ? "localhost:" + processes : hosts);
+        return named.stream().map(host -> host.withDefaults(login)).toList();
     }
 }
