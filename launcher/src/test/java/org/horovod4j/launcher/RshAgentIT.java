@@ -92,7 +92,7 @@ class RshAgentIT {
             hosts.cutLink(2);
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .contains("lost contact with host hvdssh2 (rank 0): no sign");
+                    .contains("lost contact with host hvdssh2 (rank 0): it was silent for");
             String connection = hosts.folder().resolve("ssh_config").toString();
             await().atMost(TIMEOUT)
                     .until(
