@@ -162,11 +162,7 @@ class MissingRankTest {
     }
 
     private static void assertCancelledWithoutChange(
-            int rank,
-            Backend backend,
-            Operation operation,
-            RankTensors expected,
-            Memory memory) {
+            int rank, Backend backend, Operation operation, RankTensors expected, Memory memory) {
         List<Tensor> tensors =
                 memory.copies(List.of(expected.input, expected.output), backend, rank);
         assertThatThrownBy(() -> operation.start(rank, backend, tensors.get(0), tensors.get(1)))
