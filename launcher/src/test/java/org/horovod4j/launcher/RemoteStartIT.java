@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.testsupport.Processes;
 import org.junit.jupiter.api.BeforeEach;
@@ -237,7 +238,8 @@ class RemoteStartIT {
                             launch: the thread that launched the job was interrupted; its processes are ended
                             interrupted: true
                             """);
-            assertThat(Processes.withCommandLine("sleep\0" + "1004")).isEmpty();
+            await().untilAsserted(
+                            () -> assertThat(Processes.withCommandLine("sleep\0" + "1004")).isEmpty());
         }
     }
 }
