@@ -12,6 +12,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,6 +27,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 /// It maps the regions of the others after it has joined.
 public final class MappedSharedMemory implements SharedMemory {
     private static final Logger LOG = Log.of(MappedSharedMemory.class);
+
+    private static final Path TEMPORARY_FOLDER = Path.of(System.getProperty("java.io.tmpdir"));
 
     private final Arena arena;
     private final Path folder;
@@ -57,7 +60,7 @@ public final class MappedSharedMemory implements SharedMemory {
     /// Creates this rank's region in `folder`, or in the folder for temporary files if `folder`
     /// cannot be used.
     public static MappedSharedMemory open(Path folder) {
-        Path fallback = Path.of(System.getProperty("java.io.tmpdir"));
+        Path fallback = TEMPORARY_FOLDER;
         try {
             return create(folder);
         } catch (IOException e) {
@@ -207,6 +210,8 @@ public final class MappedSharedMemory implements SharedMemory {
 
     private MemorySegment map(RankInfo rankInfo, Path path, long byteSize) {
         try {
+            SharedFile.checkPeerPath(
+                    path, rankInfo.pid(), sharedFolders(), Files.getOwner(ownRegion.path()));
             return SharedFile.map(path, byteSize, arena);
         } catch (IOException e) {
             throw new ConfigurationException(
@@ -217,6 +222,11 @@ public final class MappedSharedMemory implements SharedMemory {
                             .formatted(rankInfo.rank(), path, e),
                     e);
         }
+    }
+
+    /// Another rank may have used the fallback.
+    private List<Path> sharedFolders() throws IOException {
+        return List.of(folder.toRealPath(), TEMPORARY_FOLDER.toRealPath());
     }
 
     /// Identifies a mapped block of a member.

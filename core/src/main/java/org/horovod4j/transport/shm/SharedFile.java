@@ -15,6 +15,8 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -79,6 +81,37 @@ final class SharedFile implements AutoCloseable {
         } catch (UnsupportedOperationException e) {
             throw new IOException("files there cannot be protected from other users", e);
         }
+    }
+
+    /// Checks that a path which another process has named leads to a shared file of that process:
+    /// `/proc/<pid>/fd/<n>` or, on other systems, a file of this kind in one of `folders`.
+    ///
+    /// @param pid of the process
+    /// @param owner the user to whom the file must belong
+    /// @throws IOException if it is any other file
+    static void checkPeerPath(Path path, long pid, List<Path> folders, UserPrincipal owner)
+            throws IOException {
+        boolean descriptor =
+                path.toString().matches("/proc/" + pid + "/fd/\\d+")
+                        && isSharedFile(Files.readSymbolicLink(path));
+        boolean named =
+                isSharedFile(path)
+                        && folders.contains(path.getParent())
+                        && !Files.isSymbolicLink(path);
+        if (!descriptor && !named) {
+            throw new IOException(
+                    "it is not a file that Horovod4J of process %d shares".formatted(pid));
+        }
+        UserPrincipal found = Files.getOwner(path);
+        if (!found.equals(owner)) {
+            throw new IOException("it belongs to %s, not to %s".formatted(found, owner));
+        }
+    }
+
+    /// @param name the kernel adds a word to the name of a file that was deleted
+    private static boolean isSharedFile(Path name) {
+        return name.getFileName() != null
+                && name.getFileName().toString().matches(PREFIX + "\\d+( \\(deleted\\))?");
     }
 
     /// Maps a file that another process has created.

@@ -2,6 +2,7 @@ package org.horovod4j.transport.shm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.spi.RankInfo;
@@ -9,19 +10,28 @@ import org.horovod4j.transport.RegionLayout;
 import org.horovod4j.transport.SharedMemory.Location;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.UserPrincipal;
 import java.util.List;
 import java.util.stream.IntStream;
 
 class MappedSharedMemoryTest {
+    private static final long PID = ProcessHandle.current().pid();
+
     @TempDir private Path folder;
 
     private static RankInfo member(int rank, String address) {
-        return new RankInfo(rank, "host", "domain", 1, address, List.of());
+        return new RankInfo(rank, "host", "domain", PID, address, List.of());
     }
 
     /// Ranks 4 and 6, which have mapped each other's memory.
@@ -134,6 +144,51 @@ class MappedSharedMemoryTest {
             throw new AssertionError("no location for " + segment);
         }
         return location;
+    }
+
+    /// A peer that names another file would make this rank open and change it.
+    @ParameterizedTest
+    @ValueSource(strings = {"secret", "horovod4j-7/../secret", "horovod4j-9"})
+    void pathsOfOtherFilesAreRefused(String name) throws IOException {
+        Files.createDirectory(folder.resolve("horovod4j-7"));
+        Path victim = Files.write(folder.resolve("secret"), new byte[(int) RegionLayout.BYTES]);
+        Files.createSymbolicLink(folder.resolve("horovod4j-9"), victim);
+        String path = folder.resolve(name).toString();
+        assertPathRefused(path, "not a file that Horovod4J of process " + PID + " shares");
+    }
+
+    @Test
+    void descriptorsOfOtherFilesAreRefused() throws IOException {
+        assertPathRefused("/proc/self/fd/0", "not a file");
+        assertPathRefused("/proc/1/fd/0", "not a file");
+        Path file = Files.write(folder.resolve("secret"), new byte[(int) RegionLayout.BYTES]);
+        try (FileChannel open = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            assertThat(open.isOpen()).isTrue();
+            int number = FileDescriptors.ofThisProcess().find(file.toRealPath());
+            assertPathRefused("/proc/" + PID + "/fd/" + number, "not a file");
+        }
+    }
+
+    @Test
+    void filesOfOtherUsersAreRefused() throws IOException {
+        Path file = Files.write(folder.resolve("horovod4j-5"), new byte[(int) RegionLayout.BYTES]);
+        UserPrincipal nobody =
+                folder.getFileSystem()
+                        .getUserPrincipalLookupService()
+                        .lookupPrincipalByName("65534");
+        assumeThat(Files.getOwner(file).getName()).as("may change owners").isEqualTo("root");
+        Files.setOwner(file, nobody);
+        assertPathRefused(file.toRealPath().toString(), "belongs to");
+    }
+
+    private void assertPathRefused(String path, String reason) {
+        try (MappedSharedMemory memory = MappedSharedMemory.open(folder)) {
+            List<RankInfo> domain = List.of(member(0, memory.address()), member(3, path));
+            assertThatThrownBy(() -> memory.mapRegions(domain, 0))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("memory of rank 3")
+                    .hasMessageContaining(reason);
+        }
     }
 
     @Test
