@@ -2,49 +2,60 @@ package org.horovod4j.security;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.log.Log;
+import org.horovod4j.security.HandshakeException.Reason;
 
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.Channel;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /// Accepts connections from peers that know the job's secret, and rejects all others.
 ///
-/// Each connection gets its own thread, from the handshake on, so a peer never waits for a
-/// stranger. The number of concurrent handshakes is limited: a flood of connections fills the
-/// kernel's queue and not this process's table of open files. When the limit is reached, the oldest
-/// pending handshake is dropped for the next.
+/// One thread does all handshakes with a selector. Only a peer that has proved itself gets a thread
+/// of its own, so strangers cost neither threads nor much memory. The number of pending handshakes
+/// is limited, in total and for each address. When a limit is reached, the oldest is closed for the
+/// next. A peer needs milliseconds to prove itself, so it passes even during a flood.
 ///
 /// Any failure closes the connection it concerns, so its peer need not wait. The acceptor stays
 /// open.
 public final class Acceptor implements AutoCloseable {
+    /// The most connections that may be pending.
+    static final int MAX_PENDING = 1024;
+
+    /// The most of them from one address. Many ranks of one host may connect at the same time.
+    static final int MAX_PENDING_PER_ADDRESS = 256;
+
     private static final Logger LOGGER = Log.of(Acceptor.class);
-    private static final int BACKLOG = 4096;
-    private static final int MAX_PENDING_HANDSHAKES = 512;
+
+    /// How many connections are accepted before pending ones are read again.
+    private static final int MAX_ACCEPTS_PER_ROUND = 64;
+
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /// Far longer than a peer that knows the secret needs.
-    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-    private final ServerSocketChannel listener;
+    private final ListeningSockets sockets;
+    private final Selector selector;
     private final InetSocketAddress address;
     private final Handshake handshake;
     private final SocketSettings settings;
     private final RefusedConnectionLog refusals;
     private final ConnectionHandler handler;
     private final Executor threads;
-    private final Queue<PendingHandshake> pendingHandshakes = new ConcurrentLinkedQueue<>();
-    private final Semaphore permits = new Semaphore(MAX_PENDING_HANDSHAKES);
+
+    /// In the order of their deadlines. Used by the selector's thread only.
+    private final LinkedHashSet<PendingHandshake> pendingHandshakes = new LinkedHashSet<>();
 
     /// Receives each authenticated connection, in blocking mode and on its own thread, and owns it.
     @FunctionalInterface
@@ -55,18 +66,16 @@ public final class Acceptor implements AutoCloseable {
         void accepted(SecureConnection secureConnection) throws IOException;
     }
 
-    private record PendingHandshake(SocketChannel channel, long sinceNanos) {}
-
     private Acceptor(
-            ServerSocketChannel listener,
+            ListeningSockets sockets,
             Handshake handshake,
             SocketSettings settings,
             RefusedConnectionLog refusals,
             ConnectionHandler connectionHandler,
-            Executor threads)
-            throws IOException {
-        this.listener = listener;
-        this.address = (InetSocketAddress) listener.getLocalAddress();
+            Executor threads) {
+        this.sockets = sockets;
+        this.selector = sockets.selector();
+        this.address = sockets.address();
         this.handshake = handshake;
         this.settings = settings;
         this.refusals = refusals;
@@ -83,51 +92,42 @@ public final class Acceptor implements AutoCloseable {
             SocketSettings settings,
             RefusedConnectionLog refusals,
             ConnectionHandler connectionHandler) {
-        Thread.Builder builder = Thread.ofPlatform().daemon().name("hvd-handshake");
-        return open(bind, handshake, settings, refusals, connectionHandler, builder::start);
+        return open(List.of(bind), handshake, settings, refusals, connectionHandler);
     }
 
-    /// @param threads runs the work of each connection, on its own thread
+    /// Listens at several addresses, all at one port.
+    ///
+    /// @param binds with equal ports
+    /// @throws ConfigurationException when it cannot listen there
+    public static Acceptor open(
+            List<InetSocketAddress> binds,
+            Handshake handshake,
+            SocketSettings settings,
+            RefusedConnectionLog refusals,
+            ConnectionHandler connectionHandler) {
+        Thread.Builder builder = Thread.ofPlatform().daemon().name("hvd-accepted");
+        return open(binds, handshake, settings, refusals, connectionHandler, builder::start);
+    }
+
+    /// @param threads runs the work of each authenticated connection, on its own thread
     static Acceptor open(
-            InetSocketAddress bind,
+            List<InetSocketAddress> binds,
             Handshake handshake,
             SocketSettings settings,
             RefusedConnectionLog refusals,
             ConnectionHandler connectionHandler,
             Executor threads) {
-        try {
-            ServerSocketChannel listener = ServerSocketChannel.open();
-            try {
-                settings.apply(listener);
-                listener.bind(bind, BACKLOG);
-                Acceptor acceptor =
-                        new Acceptor(
-                                listener,
-                                handshake,
-                                settings,
-                                refusals,
-                                connectionHandler,
-                                threads);
-                Thread.ofPlatform()
-                        .daemon()
-                        .name("hvd-acceptor-" + acceptor.address.getPort())
-                        .start(acceptor::acceptLoop);
-                return acceptor;
-            } catch (IOException e) {
-                listener.close();
-                throw e;
-            }
-        } catch (IOException e) {
-            throw new ConfigurationException(
-                    """
-                    listening at %s: %s
-                    Choose an address of this host and a port that is free (0 picks one)."""
-                            .formatted(bind, e.getMessage()),
-                    e);
-        }
+        ListeningSockets sockets = ListeningSockets.open(binds, settings);
+        Acceptor acceptor =
+                new Acceptor(sockets, handshake, settings, refusals, connectionHandler, threads);
+        Thread.ofPlatform()
+                .daemon()
+                .name("hvd-acceptor-" + acceptor.address.getPort())
+                .start(acceptor::run);
+        return acceptor;
     }
 
-    /// Where it listens, with the port that was picked.
+    /// Where it listens first, with the port that was picked.
     public InetSocketAddress address() {
         return address;
     }
@@ -135,91 +135,166 @@ public final class Acceptor implements AutoCloseable {
     /// Stops listening and closes pending handshakes. Accepted connections stay open.
     @Override
     public void close() {
-        closeQuietly(listener);
-        pendingHandshakes.forEach(pendingHandshake -> closeQuietly(pendingHandshake.channel));
+        sockets.close();
     }
 
-    private void acceptLoop() {
-        while (listener.isOpen()) {
-            awaitPermit();
-            try {
-                PendingHandshake pendingHandshake =
-                        new PendingHandshake(listener.accept(), System.nanoTime());
-                pendingHandshakes.add(pendingHandshake);
-                startHandshake(pendingHandshake);
-            } catch (ClosedChannelException e) {
-                return; // closed on purpose
-            } catch (IOException e) {
-                // For example, no file descriptors are left. That may pass, so try again.
-                permits.release();
-                LOGGER.log(Level.WARNING, "Accepting at " + address + " failed, trying again", e);
-                LockSupport.parkNanos(RETRY_NANOS);
-            }
-        }
-    }
-
-    private void awaitPermit() {
-        while (!tryAcquirePermit()) {
-            PendingHandshake oldest = pendingHandshakes.peek();
-            if (oldest != null && System.nanoTime() - oldest.sinceNanos > GRACE_NANOS) {
-                closeQuietly(oldest.channel); // ends its thread
-            }
-        }
-    }
-
-    private boolean tryAcquirePermit() {
+    private void run() {
         try {
-            return permits.tryAcquire(RETRY_NANOS, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            return false; // nothing interrupts this thread
+            while (selector.isOpen()) {
+                selectOnce();
+            }
+        } catch (ClosedSelectorException e) {
+            LOGGER.log(Level.DEBUG, "{0} was closed", address);
+        } finally {
+            pendingHandshakes.forEach(each -> closeQuietly(each.channel()));
+        }
+    }
+
+    private void selectOnce() {
+        try {
+            selector.select(timeoutMillis());
+        } catch (IOException e) {
+            retryLater("Waiting for connections to", e);
+        }
+        for (SelectionKey key : selector.selectedKeys()) {
+            if (key.attachment() instanceof PendingHandshake pending) {
+                advance(pending);
+            } else {
+                acceptSome((ServerSocketChannel) key.channel());
+            }
+        }
+        selector.selectedKeys().clear();
+        while (!pendingHandshakes.isEmpty() && pendingHandshakes.getFirst().remainingNanos() <= 0) {
+            refuse(pendingHandshakes.getFirst(), handshake.timedOut());
+        }
+    }
+
+    /// Until the next deadline; 0 for no limit.
+    private long timeoutMillis() {
+        return pendingHandshakes.isEmpty()
+                ? 0
+                : Math.max(
+                        1,
+                        TimeUnit.NANOSECONDS.toMillis(
+                                pendingHandshakes.getFirst().remainingNanos()));
+    }
+
+    private void acceptSome(ServerSocketChannel listener) {
+        try {
+            for (int i = 0; i < MAX_ACCEPTS_PER_ROUND; i++) {
+                SocketChannel channel = listener.accept();
+                if (channel == null) {
+                    return;
+                }
+                begin(channel);
+            }
+        } catch (ClosedChannelException e) {
+            LOGGER.log(Level.DEBUG, "{0} was closed", address);
+        } catch (IOException e) {
+            // For example, no file descriptors are left. That may pass, so try again.
+            if (!pendingHandshakes.isEmpty()) {
+                refuse(pendingHandshakes.getFirst(), evicted(pendingHandshakes.size()));
+            }
+            retryLater("Accepting at", e);
+        }
+    }
+
+    private void retryLater(String failed, IOException e) {
+        LOGGER.log(Level.WARNING, failed + " " + address + " failed, trying again", e);
+        LockSupport.parkNanos(RETRY_NANOS);
+    }
+
+    private void begin(SocketChannel channel) {
+        try {
+            settings.apply(channel);
+            channel.configureBlocking(false);
+            PendingHandshake pending = new PendingHandshake(handshake, channel);
+            makeRoom(pending.source());
+            pendingHandshakes.add(pending);
+            channel.register(selector, SelectionKey.OP_READ, pending);
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "A connection broke before the handshake", e);
+            pendingHandshakes.removeIf(each -> each.channel().equals(channel));
+            closeQuietly(channel);
+        }
+    }
+
+    private void makeRoom(InetAddress source) {
+        List<PendingHandshake> ofSource =
+                pendingHandshakes.stream().filter(each -> each.source().equals(source)).toList();
+        if (ofSource.size() >= MAX_PENDING_PER_ADDRESS) {
+            refuse(ofSource.getFirst(), evicted(ofSource.size()));
+        } else if (pendingHandshakes.size() >= MAX_PENDING) {
+            refuse(pendingHandshakes.getFirst(), evicted(pendingHandshakes.size()));
+        }
+    }
+
+    private static HandshakeException evicted(int count) {
+        return new HandshakeException(
+                Reason.EVICTED,
+                "had not introduced itself when %d connections waited for that, and made room"
+                        .formatted(count));
+    }
+
+    private void advance(PendingHandshake pending) {
+        if (!pendingHandshakes.contains(pending)) {
+            return; // evicted since it was selected
+        }
+        try {
+            SecureConnection proved = pending.advance();
+            if (proved != null) {
+                pendingHandshakes.remove(pending);
+                handOver(proved);
+            }
+        } catch (HandshakeException e) {
+            refuse(pending, e);
+        } catch (RuntimeException e) {
+            LOGGER.log(Level.WARNING, "A handshake with " + pending.source() + " failed", e);
+            pendingHandshakes.remove(pending);
+            closeQuietly(pending.channel());
+        }
+    }
+
+    private void refuse(PendingHandshake pending, HandshakeException reason) {
+        pendingHandshakes.remove(pending);
+        closeQuietly(pending.channel());
+        if (selector.isOpen()) {
+            refusals.refused(pending.source(), reason);
         }
     }
 
     /// Without a thread for it, the connection is closed. The peer connects again.
-    private void startHandshake(PendingHandshake pendingHandshake) {
+    private void handOver(SecureConnection connection) {
+        SocketChannel channel = connection.channel();
         try {
-            threads.execute(() -> authenticateAndHandle(pendingHandshake));
+            SelectionKey key = channel.keyFor(selector);
+            if (key != null) {
+                key.cancel();
+            }
+            channel.configureBlocking(true);
+            threads.execute(() -> handle(connection));
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "A connection broke after the handshake", e);
+            closeQuietly(channel);
         } catch (OutOfMemoryError e) { // "unable to create native thread"
-            handshakeEnded(pendingHandshake);
-            closeQuietly(pendingHandshake.channel);
             LOGGER.log(Level.WARNING, "No thread for a connection to " + address, e);
-            LockSupport.parkNanos(RETRY_NANOS);
+            closeQuietly(channel);
         }
     }
 
-    private void handshakeEnded(PendingHandshake pendingHandshake) {
-        pendingHandshakes.remove(pendingHandshake);
-        permits.release();
-    }
-
-    private void authenticateAndHandle(PendingHandshake pendingHandshake) {
-        SocketChannel channel = pendingHandshake.channel;
+    private void handle(SecureConnection connection) {
         boolean handedOver = false;
         try {
-            SecureConnection secureConnection = authenticate(pendingHandshake);
-            if (listener.isOpen()) {
-                handler.accepted(secureConnection);
+            if (selector.isOpen()) {
+                handler.accepted(connection);
                 handedOver = true;
             }
-        } catch (HandshakeException e) {
-            if (listener.isOpen()) {
-                refusals.refused(channel.socket().getInetAddress(), e);
-            }
         } catch (IOException e) {
-            LOGGER.log(Level.DEBUG, "A connection broke during the handshake", e);
+            LOGGER.log(Level.DEBUG, "A connection broke after the handshake", e);
         } finally {
             if (!handedOver) {
-                closeQuietly(channel);
+                closeQuietly(connection.channel());
             }
-        }
-    }
-
-    private SecureConnection authenticate(PendingHandshake pendingHandshake) throws IOException {
-        try {
-            settings.apply(pendingHandshake.channel);
-            return handshake.accept(pendingHandshake.channel);
-        } finally {
-            handshakeEnded(pendingHandshake);
         }
     }
 

@@ -8,10 +8,12 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Arrays;
 
 import javax.crypto.SecretKey;
 
@@ -23,7 +25,7 @@ import javax.crypto.SecretKey;
 /// | initiator | its [HandshakeHello]                                     |
 /// | acceptor  | its hello, once it has checked the initiator's           |
 /// | initiator | proof: HMAC over role, initiator's hello, acceptor's hello |
-/// | acceptor  | proof, once it has checked the initiator's               |
+/// | acceptor  | proof, once it has checked the initiator's; zeros refuse |
 ///
 /// Both proofs cover both hellos, with nonces and public keys. So a recorded handshake proves
 /// nothing later, and an attacker in between cannot insert another key. The proofs cover the role
@@ -31,12 +33,18 @@ import javax.crypto.SecretKey;
 /// nothing until it has seen the magic, and sends its proof only after it has checked the
 /// initiator's.
 ///
-/// All reads have a fixed size, and the whole handshake takes [#DEADLINE] at most. So a half-open
-/// connection occupies one thread for a few seconds.
+/// The refusal distinguishes a wrong secret from a connection that was dropped, which the initiator
+/// tries again.
+///
+/// All reads have a fixed size, and the acceptor waits [#DEADLINE] at most. A [PendingHandshake] is
+/// the state of its end.
 public final class Handshake {
     public static final Duration DEADLINE = Duration.ofSeconds(5);
 
-    private static final int PROOF_SIZE = 32;
+    static final int PROOF_SIZE = 32;
+
+    /// Sent in place of the acceptor's proof.
+    private static final byte[] REFUSAL = new byte[PROOF_SIZE];
 
     private final Secret secret;
     private final Purpose purpose;
@@ -99,7 +107,6 @@ public final class Handshake {
     /// @throws HandshakeException when the peer does not belong to this job, or says that we do not
     public SecureConnection initiate(SocketChannel channel) throws IOException {
         Socket socket = channel.socket();
-        boolean proved = false;
         try {
             DeadlineReader in = new DeadlineReader(socket, deadline);
             EphemeralKey key = key();
@@ -108,37 +115,58 @@ public final class Handshake {
             HandshakeHello theirs = HandshakeHello.read(in, purpose);
             checkProtection(theirs);
             socket.getOutputStream().write(proof(Role.INITIATOR, mine, theirs));
-            proved = true;
-            check(in.read(PROOF_SIZE), proof(Role.ACCEPTOR, mine, theirs));
+            byte[] proof = in.read(PROOF_SIZE);
+            if (Arrays.equals(proof, REFUSAL)) {
+                throw new HandshakeException(
+                        Reason.SECRET, "refused our proof of the job's secret");
+            }
+            check(proof, proof(Role.ACCEPTOR, mine, theirs));
             return connection(channel, Role.INITIATOR, key, mine, theirs);
         } catch (EOFException | SocketException e) {
-            throw proved
-                    ? new HandshakeException(Reason.SECRET, "refused our proof of the job's secret")
-                    : closedEarly();
+            throw closedEarly();
         } catch (SocketTimeoutException e) {
             throw timedOut();
         }
     }
 
-    /// Authenticates a connection that the other side opened. The channel must be blocking.
-    ///
-    /// @throws HandshakeException when the peer does not belong to this job
-    public SecureConnection accept(SocketChannel channel) throws IOException {
-        Socket socket = channel.socket();
+    /// What the acceptor knows after the hellos.
+    record Answer(HandshakeHello theirs, HandshakeHello mine, @Nullable EphemeralKey key) {}
+
+    /// How long the peer may take.
+    Duration deadline() {
+        return deadline;
+    }
+
+    /// The acceptor's [HandshakeHello#missingBytes].
+    int missingHelloBytes(byte[] received) throws HandshakeException {
+        return HandshakeHello.missingBytes(received, purpose);
+    }
+
+    /// Sends the acceptor's hello. Then checks the protection, so that the initiator sees a mismatch
+    /// too.
+    Answer answer(SocketChannel channel, HandshakeHello theirs) throws IOException {
+        EphemeralKey key = key();
+        HandshakeHello mine = hello(key);
+        send(channel, mine.bytes());
+        checkProtection(theirs);
+        return new Answer(theirs, mine, key);
+    }
+
+    /// Checks the initiator's proof, and sends the acceptor's.
+    SecureConnection finish(SocketChannel channel, Answer answer, byte[] proof) throws IOException {
         try {
-            DeadlineReader in = new DeadlineReader(socket, deadline);
-            HandshakeHello theirs = HandshakeHello.read(in, purpose);
-            EphemeralKey key = key();
-            HandshakeHello mine = hello(key);
-            socket.getOutputStream().write(mine.bytes());
-            checkProtection(theirs); // after our hello, so that the initiator sees the mismatch too
-            check(in.read(PROOF_SIZE), proof(Role.INITIATOR, theirs, mine));
-            socket.getOutputStream().write(proof(Role.ACCEPTOR, theirs, mine));
-            return connection(channel, Role.ACCEPTOR, key, theirs, mine);
-        } catch (EOFException | SocketException e) {
-            throw closedEarly();
-        } catch (SocketTimeoutException e) {
-            throw timedOut();
+            check(proof, proof(Role.INITIATOR, answer.theirs, answer.mine));
+        } catch (HandshakeException e) {
+            send(channel, REFUSAL);
+            throw e;
+        }
+        send(channel, proof(Role.ACCEPTOR, answer.theirs, answer.mine));
+        return connection(channel, Role.ACCEPTOR, answer.key, answer.theirs, answer.mine);
+    }
+
+    private static void send(SocketChannel channel, byte[] bytes) throws IOException {
+        if (channel.write(ByteBuffer.wrap(bytes)) < bytes.length) {
+            throw new IOException("the send buffer of a new connection is full");
         }
     }
 
@@ -190,12 +218,12 @@ public final class Handshake {
         return ours.connection(channel, purpose.recordSize());
     }
 
-    private HandshakeException timedOut() {
+    HandshakeException timedOut() {
         return new HandshakeException(
                 Reason.TIMED_OUT, "did not introduce itself within " + deadline.toMillis() + " ms");
     }
 
-    private static HandshakeException closedEarly() {
+    static HandshakeException closedEarly() {
         return new HandshakeException(Reason.CLOSED, "closed the connection before proving itself");
     }
 }

@@ -34,13 +34,15 @@ public final class HandshakeException extends IOException {
         /// The peer did not finish in time.
         TIMED_OUT,
         /// The peer closed the connection.
-        CLOSED;
+        CLOSED,
+        /// The connection was closed for newer ones: too many had not proved themselves.
+        EVICTED;
 
         /// Whether a retry cannot help: the configuration must change.
         public boolean isFinal() {
             return switch (this) {
                 case PROTOCOL, VERSION, PURPOSE, PROTECTION, SECRET -> true;
-                case TIMED_OUT, CLOSED -> false;
+                case TIMED_OUT, CLOSED, EVICTED -> false;
             };
         }
     }

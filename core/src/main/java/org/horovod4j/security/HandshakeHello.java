@@ -25,7 +25,11 @@ final class HandshakeHello {
     static final int KEY_SIZE = 32;
 
     private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
-    private static final byte VERSION = 2;
+    private static final byte VERSION = 3;
+
+    /// Magic, version, purpose and protection.
+    private static final int HEADER_SIZE = MAGIC.length + 3;
+
     private static final int NONCE_SIZE = 32;
 
     private final Protection protection;
@@ -42,33 +46,60 @@ final class HandshakeHello {
         return new HandshakeHello(protection, ByteArrays.concat(MAGIC, kind, nonce, publicKey));
     }
 
-    /// Reads the peer's hello, with any protection. The magic is read first: a shorter greeting of
-    /// another protocol would otherwise be waited for until the deadline.
+    /// A hello of which [#missingBytes] says that it is complete.
+    static HandshakeHello of(byte[] complete) throws HandshakeException {
+        return new HandshakeHello(Protection.decode(complete[HEADER_SIZE - 1]), complete);
+    }
+
+    /// Reads the peer's hello, with any protection.
     ///
     /// @throws HandshakeException when it is not a hello, or for another purpose
     static HandshakeHello read(DeadlineReader in, Purpose purpose) throws IOException {
-        byte[] magic = in.read(MAGIC.length);
+        byte[] received = {};
+        int missing;
+        while ((missing = missingBytes(received, purpose)) > 0) {
+            received = ByteArrays.concat(received, in.read(missing));
+        }
+        return of(received);
+    }
+
+    /// How many bytes to read next; 0 when the hello is complete. The magic comes first: a shorter
+    /// greeting of another protocol would otherwise be waited for until the deadline.
+    ///
+    /// @param received the first bytes of the peer
+    /// @throws HandshakeException when it is not a hello, or for another purpose
+    static int missingBytes(byte[] received, Purpose purpose) throws HandshakeException {
+        if (received.length < MAGIC.length) {
+            return MAGIC.length - received.length;
+        }
+        byte[] magic = Arrays.copyOf(received, MAGIC.length);
         if (!Arrays.equals(magic, MAGIC)) {
             throw new HandshakeException(
                     Reason.PROTOCOL, "does not speak our protocol: it " + describe(magic));
         }
-        byte[] kind = in.read(3);
-        if (kind[0] != VERSION) {
+        if (received.length < HEADER_SIZE) {
+            return HEADER_SIZE - received.length;
+        }
+        Protection protection = checkKind(received, purpose);
+        return HEADER_SIZE + NONCE_SIZE + keySize(protection) - received.length;
+    }
+
+    private static Protection checkKind(byte[] header, Purpose purpose) throws HandshakeException {
+        byte version = header[MAGIC.length];
+        if (version != VERSION) {
             throw new HandshakeException(
                     Reason.VERSION,
                     "uses version %d of the protocol, this process %d: use one Horovod4J on all hosts"
-                            .formatted(kind[0], VERSION));
+                            .formatted(version, VERSION));
         }
-        if (kind[1] != purpose.code()) {
+        if (header[MAGIC.length + 1] != purpose.code()) {
             throw new HandshakeException(
                     Reason.PURPOSE,
                     "is a Horovod4J process, but not for "
                             + purpose
                             + ": a wrong port is configured");
         }
-        Protection protection = Protection.decode(kind[2]);
-        byte[] rest = in.read(NONCE_SIZE + keySize(protection));
-        return new HandshakeHello(protection, ByteArrays.concat(magic, kind, rest));
+        return Protection.decode(header[HEADER_SIZE - 1]);
     }
 
     static int nonceSize() {

@@ -1,5 +1,6 @@
 package org.horovod4j.security;
 
+import org.horovod4j.security.HandshakeException.Reason;
 import org.horovod4j.security.UnreachableException.Attempt;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class MultiAddressConnector {
     private static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final SocketSettings settings;
@@ -126,6 +128,12 @@ public final class MultiAddressConnector {
             }
         }
 
+        /// Whether a candidate that failed need not try again.
+        boolean isEnding() {
+            return winner.get() != null
+                    || deadlineNanos - System.nanoTime() < RETRY_NANOS + HEAD_START_NANOS;
+        }
+
         /// Ends the race without a winner, unless there is one. A candidate that is still
         /// connecting stops at once. One that has connected ends its handshake first: otherwise the
         /// peer would log a port scan.
@@ -190,12 +198,7 @@ public final class MultiAddressConnector {
         @Override
         public void run() {
             try {
-                SocketChannel opened = SocketChannel.open();
-                channel = opened;
-                settings.apply(opened);
-                opened.socket().connect(address, remainingMillis());
-                connected = true;
-                connection = handshake.handshake(opened);
+                connection = connectAndAuthenticate();
                 if (!connectRace.winner.compareAndSet(null, this)) {
                     close();
                 }
@@ -207,6 +210,27 @@ public final class MultiAddressConnector {
                 failure = new IOException(e);
             } finally {
                 LockSupport.unpark(connectRace.waiter);
+            }
+        }
+
+        /// Tries again when the peer closes the connection during the handshake: a peer that is
+        /// flooded with connections drops the oldest ones.
+        private SecureConnection connectAndAuthenticate() throws IOException {
+            while (true) {
+                SocketChannel opened = SocketChannel.open();
+                channel = opened;
+                settings.apply(opened);
+                opened.socket().connect(address, remainingMillis());
+                connected = true;
+                try {
+                    return handshake.handshake(opened);
+                } catch (HandshakeException e) {
+                    close();
+                    if (e.reason() != Reason.CLOSED || connectRace.isEnding()) {
+                        throw e;
+                    }
+                    LockSupport.parkNanos(RETRY_NANOS);
+                }
             }
         }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
@@ -13,9 +14,16 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /// Connections from outside the job, to every port of a running job.
 class UnauthenticatedConnectionsIT {
@@ -38,7 +46,7 @@ class UnauthenticatedConnectionsIT {
                 values[0] = TestSignal.isReceived() ? 1 : 0;
                 values[1] = 1;
                 Hvd.allreduce("values", values, ReduceOp.SUM);
-                assertThat(values[1]).isEqualTo(SIZE);
+                assertThat(values[1]).isEqualTo(Hvd.size());
             } while (values[0] == 0);
             Hvd.shutdown();
         }
@@ -75,6 +83,102 @@ class UnauthenticatedConnectionsIT {
             for (Socket socket : halfOpen) {
                 socket.close();
             }
+        }
+    }
+
+    /// The last rank starts while silent connections flood every port of rank 0, and the job runs
+    /// on meanwhile.
+    @Test
+    void jobStartsAndRunsDuringFlood() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class)
+                        .with(Options.TRANSPORT, "tcp")
+                        .with(Options.START_TIMEOUT, "30")
+                        .servedBy(RendezvousHost.RANK0);
+        try (TestJob testJob = plan.prepare()) {
+            TestRankProcess first = testJob.start(0);
+            await().until(() -> TcpSockets.of(first.pid()).listening().size() == 2);
+            List<Integer> ports =
+                    TcpSockets.of(first.pid()).listening().stream()
+                            .map(TcpSockets.Socket::localPort)
+                            .toList();
+            int threads = threadCount(first);
+            try (Flood flood = new Flood(ports, 5_000)) {
+                flood.fill();
+                flood.keepUp();
+                long start = System.nanoTime();
+                testJob.start(1);
+                testJob.awaitLine("ready");
+                System.out.println(
+                        "ready after %d ms".formatted((System.nanoTime() - start) / 1_000_000));
+                flood.awaitConnections(2_000);
+                assertThat(threadCount(first)).isLessThan(threads + 20);
+                assertThat(TcpSockets.of(first.pid()).established()).hasSizeLessThan(1_000);
+                first.sendSignal();
+                testJob.awaitSuccess();
+            }
+        }
+    }
+
+    /// Silent connections to some ports. A thread replaces the oldest by new ones.
+    private static final class Flood implements AutoCloseable {
+        private final List<Integer> ports;
+        private final int count;
+        private final Queue<Socket> sockets = new ArrayDeque<>();
+        private final AtomicInteger renewed = new AtomicInteger();
+        private final Thread renewing = new Thread(this::renew, "flood");
+        private volatile boolean closed;
+
+        Flood(List<Integer> ports, int count) {
+            this.ports = ports;
+            this.count = count;
+        }
+
+        void fill() throws IOException {
+            for (int i = 0; i < count; i++) {
+                sockets.add(open(ports.get(i % ports.size())));
+            }
+        }
+
+        void keepUp() {
+            renewing.start();
+        }
+
+        private void renew() {
+            for (int i = 0; !closed; i++) {
+                try {
+                    sockets.add(open(ports.get(i % ports.size())));
+                    sockets.remove().close();
+                    renewed.incrementAndGet();
+                    LockSupport.parkNanos(1_000_000); // leaves the processor to the ranks
+                } catch (IOException e) {
+                    return; // the job has ended
+                }
+            }
+        }
+
+        void awaitConnections(int more) {
+            int target = renewed.get() + more;
+            await().atMost(TestJob.TIMEOUT).until(() -> renewed.get() >= target);
+        }
+
+        @Override
+        public void close() throws IOException {
+            closed = true;
+            try {
+                renewing.join();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            for (Socket socket : sockets) {
+                socket.close();
+            }
+        }
+    }
+
+    private static int threadCount(TestRankProcess rank) throws IOException {
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", "" + rank.pid(), "task"))) {
+            return (int) tasks.count();
         }
     }
 

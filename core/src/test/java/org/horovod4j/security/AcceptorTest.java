@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /// Which connections are accepted and which refused, over real sockets.
 @ParameterizedClass(name = "{0}")
@@ -169,26 +170,118 @@ final class AcceptorTest {
         }
     }
 
-    /// Opens as many connections as handshakes may be pending, each with a deadline of a minute.
     @Test
-    void silentConnectionsAreEvictedForNewOnes() throws Exception {
-        List<Socket> silentSockets = new ArrayList<>();
-        try (Acceptor slow =
-                Acceptor.open(
-                        new InetSocketAddress(0),
-                        new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
-                        SocketSettings.DEFAULT,
-                        new RefusedConnectionLog(log),
-                        accepted::add)) {
-            for (int i = 0; i < 512; i++) {
-                silentSockets.add(connect("127.0.0.1", slow));
+    void oldestSilentConnectionIsEvictedAtOnce() throws Exception {
+        try (Acceptor patient = openPatient();
+                Flood flood = new Flood(patient)) {
+            Socket oldest = flood.open(new byte[0]);
+            for (int i = 0; i < Acceptor.MAX_PENDING_PER_ADDRESS; i++) {
+                flood.open(new byte[0]);
             }
-            try (Socket socket = connect("127.0.0.1", slow)) {
+            assertThat(oldest.getInputStream().read()).isEqualTo(-1);
+            awaitOneLine("had not introduced itself when 256 connections waited");
+        }
+    }
+
+    /// Half of the strangers send what anyone can send.
+    @Test
+    void peerPassesFloodThatNeedsNoThreads() throws Exception {
+        byte[] hello =
+                HandshakeHello.of(
+                                Purpose.LINK,
+                                secret.protection(),
+                                new byte[HandshakeHello.nonceSize()],
+                                keyOf(secret.protection()))
+                        .bytes();
+        int threadsBefore = Thread.activeCount();
+        try (Acceptor patient = openPatient();
+                Flood flood = new Flood(patient)) {
+            for (int i = 0; i < 1_000; i++) {
+                flood.open(new byte[0]);
+                flood.open(hello);
+            }
+            try (Socket socket = connect("127.0.0.1", patient)) {
                 new Handshake(secret, Purpose.LINK, Duration.ofSeconds(30))
                         .initiate(socket.getChannel());
             }
-        } finally {
-            for (Socket each : silentSockets) {
+            accepted.take().close();
+            assertThat(Thread.activeCount() - threadsBefore).isLessThan(10);
+        }
+    }
+
+    @Test
+    void floodFromOneAddressDoesNotEvictOthers() throws Exception {
+        try (Acceptor patient = openPatient();
+                Flood flood = new Flood(patient);
+                SocketChannel slow = SocketChannel.open()) {
+            slow.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.2"), 0));
+            slow.connect(new InetSocketAddress("127.0.0.1", port(patient)));
+            Socket oldest = flood.open(new byte[0]);
+            for (int i = 0; i < Acceptor.MAX_PENDING; i++) {
+                flood.open(new byte[0]);
+            }
+            assertThat(oldest.getInputStream().read()).isEqualTo(-1);
+            new Handshake(secret, Purpose.LINK, Duration.ofSeconds(30)).initiate(slow);
+            accepted.take().close();
+        }
+    }
+
+    @Test
+    void severalAddressesShareOnePort() throws Exception {
+        List<InetSocketAddress> binds =
+                Stream.of("127.0.0.1", "::1")
+                        .map(host -> new InetSocketAddress(InetAddress.ofLiteral(host), 0))
+                        .toList();
+        try (Acceptor several =
+                Acceptor.open(
+                        binds,
+                        new Handshake(secret, Purpose.LINK),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(log),
+                        accepted::add)) {
+            for (String host : List.of("127.0.0.1", "::1")) {
+                try (Socket socket = connect(host, several)) {
+                    new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+                    accepted.take().close();
+                }
+            }
+            assertThatThrownBy(() -> connect("127.0.0.2", several).close())
+                    .isInstanceOf(IOException.class);
+        }
+    }
+
+    private Acceptor openPatient() {
+        return Acceptor.open(
+                new InetSocketAddress(0),
+                new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
+                SocketSettings.DEFAULT,
+                new RefusedConnectionLog(log),
+                accepted::add);
+    }
+
+    private static byte[] keyOf(Protection protection) {
+        return switch (protection) {
+            case AUTHENTICATED -> new byte[0];
+            case ENCRYPTED -> EphemeralKey.generate().publicKey();
+        };
+    }
+
+    /// Connections that stay open.
+    private record Flood(Acceptor target, List<Socket> sockets) implements AutoCloseable {
+        Flood(Acceptor target) {
+            this(target, new ArrayList<>());
+        }
+
+        Socket open(byte[] greeting) throws IOException {
+            Socket socket = connect("127.0.0.1", target);
+            sockets.add(socket);
+            socket.getOutputStream().write(greeting);
+            return socket;
+        }
+
+        @Override
+        public void close() throws IOException {
+            for (Socket each : sockets) {
                 each.close();
             }
         }
@@ -199,7 +292,7 @@ final class AcceptorTest {
         AtomicBoolean exhausted = new AtomicBoolean(true);
         try (Acceptor withoutThread =
                 Acceptor.open(
-                        new InetSocketAddress(0),
+                        List.of(new InetSocketAddress(0)),
                         new Handshake(secret, Purpose.LINK),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(log),
@@ -211,7 +304,9 @@ final class AcceptorTest {
                             Thread.ofPlatform().daemon().start(work);
                         })) {
             try (Socket socket = connect("127.0.0.1", withoutThread)) {
-                assertThat(socket.getInputStream().read()).isEqualTo(-1);
+                SecureConnection connection =
+                        new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+                assertThatThrownBy(() -> readByte(connection)).isInstanceOf(IOException.class);
             }
             try (Socket socket = connect("127.0.0.1", withoutThread)) {
                 new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
@@ -233,13 +328,7 @@ final class AcceptorTest {
                 Socket socket = connect("127.0.0.1", broken)) {
             SecureConnection secureConnection =
                     new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
-            assertThatThrownBy(
-                            () -> {
-                                if (secureConnection.input().read() < 0) {
-                                    throw new EOFException();
-                                }
-                            })
-                    .isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> readByte(secureConnection)).isInstanceOf(IOException.class);
         }
     }
 
@@ -274,6 +363,13 @@ final class AcceptorTest {
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("listening at")
                 .hasMessageContaining("port that is free");
+    }
+
+    /// A cut connection gives an end of file or an exception.
+    private static void readByte(SecureConnection connection) throws IOException {
+        if (connection.input().read() < 0) {
+            throw new EOFException();
+        }
     }
 
     private void assertRefused(Handshake handshake, Reason reason) throws IOException {

@@ -20,6 +20,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -203,8 +204,14 @@ final class EncryptedConnectionTest {
         return threads.submit(
                 () -> {
                     SocketChannel channel = listener.accept();
-                    return closeOnFailure(channel, () -> handshake(own).accept(channel));
+                    return closeOnFailure(
+                            channel, () -> proved(new PendingHandshake(handshake(own), channel)));
                 });
+    }
+
+    /// The channel is blocking, so one call does the whole handshake.
+    private static SecureConnection proved(PendingHandshake pendingHandshake) throws IOException {
+        return Objects.requireNonNull(pendingHandshake.advance());
     }
 
     private Future<SecureConnection> initiate(Secret own) {

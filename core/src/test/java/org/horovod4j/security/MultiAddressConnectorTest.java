@@ -3,14 +3,18 @@ package org.horovod4j.security;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.security.Handshake.Purpose;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.channels.ServerSocketChannel;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 final class MultiAddressConnectorTest {
     private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -92,6 +96,36 @@ final class MultiAddressConnectorTest {
                 .hasMessageContaining(closed + ": Connection refused")
                 .hasMessageContaining("no-such-host.invalid")
                 .hasMessageContaining("unknown host name");
+    }
+
+    /// As a peer does that is flooded with connections.
+    @Test
+    void connectionDroppedDuringHandshakeIsTriedAgain() throws Exception {
+        Secret secret = Secret.random();
+        AtomicInteger connections = new AtomicInteger();
+        try (ServerSocketChannel listener = ServerSocketChannel.open()) {
+            listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Thread.startVirtualThread(
+                    () -> {
+                        try {
+                            while (connections.incrementAndGet() < 3) {
+                                listener.accept().close();
+                            }
+                            Handshake accepting = new Handshake(secret, Purpose.LINK);
+                            var _ = new PendingHandshake(accepting, listener.accept()).advance();
+                        } catch (IOException e) {
+                            throw new UncheckedIOException(e);
+                        }
+                    });
+            Handshake initiating = new Handshake(secret, Purpose.LINK);
+            new MultiAddressConnector(SocketSettings.DEFAULT, initiating::initiate)
+                    .connect(
+                            List.of((InetSocketAddress) listener.getLocalAddress()),
+                            LIMIT,
+                            () -> {})
+                    .close();
+        }
+        assertThat(connections).hasValue(3);
     }
 
     @Test

@@ -43,21 +43,21 @@ public final class TcpTransport implements LinkTransport {
     private TcpTransport(
             Secret secret, int rank, LocalAddresses addresses, Duration timeout, TcpTuning tuning) {
         // The timeout covers the start of a rank: on a host with many ranks all are slow at first.
-        Handshake handshake = new Handshake(secret, Purpose.LINK, timeout);
+        Handshake initiating = new Handshake(secret, Purpose.LINK, timeout);
         this.timeout = timeout;
         this.addresses = addresses;
         this.pending = new PendingConnections(rank);
         this.connector =
                 new Connector(
                         rank,
-                        new OutboundConnector(handshake, tuning.sockets(), timeout),
+                        new OutboundConnector(initiating, tuning.sockets(), timeout),
                         pending,
                         timeout,
                         tuning);
         this.acceptor =
                 Acceptor.open(
                         new InetSocketAddress(0),
-                        handshake,
+                        new Handshake(secret, Purpose.LINK),
                         tuning.sockets(),
                         new RefusedConnectionLog(LOGGER),
                         this::handleConnection);
