@@ -21,6 +21,11 @@ public record LocalAddresses(List<InetAddress> addresses) {
         addresses = List.copyOf(addresses);
     }
 
+    /// The address that only processes of this machine reach.
+    public static LocalAddresses loopback() {
+        return new LocalAddresses(List.of(InetAddress.getLoopbackAddress()));
+    }
+
     /// The addresses of all interfaces that are up.
     public static LocalAddresses all() {
         return ofInterfaces(List.of());
@@ -54,6 +59,14 @@ public record LocalAddresses(List<InetAddress> addresses) {
     /// The addresses, each with a port.
     public List<InetSocketAddress> withPort(int port) {
         return addresses.stream().map(address -> new InetSocketAddress(address, port)).toList();
+    }
+
+    /// Where to listen to be reached at these addresses and at no others: the wildcard address if
+    /// they are all that this machine has, so that other ones do not matter.
+    public List<InetSocketAddress> bindAddresses(int port) {
+        boolean wildcard =
+                !addresses.stream().allMatch(InetAddress::isLoopbackAddress) && equals(all());
+        return wildcard ? List.of(new InetSocketAddress(port)) : withPort(port);
     }
 
     /// Those that other machines can use. Loopback leads back to the machine that connects, so it

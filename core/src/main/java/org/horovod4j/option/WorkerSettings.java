@@ -104,6 +104,12 @@ public record WorkerSettings(
         return processIdentity.cross();
     }
 
+    /// Whether all ranks run on this host, as launcher or scheduler say. False if that is unknown.
+    public boolean isSingleHost() {
+        RankAndSize local = local();
+        return local != null && local.size() == size();
+    }
+
     public int rank() {
         return world().rank();
     }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -41,13 +42,13 @@ public final class RendezvousServer implements AutoCloseable {
     private RendezvousServer(
             Secret secret,
             RendezvousGenerations rendezvousGenerations,
-            InetSocketAddress bind,
+            List<InetSocketAddress> binds,
             Duration heartbeatTimeout) {
         this.heartbeatTimeout = heartbeatTimeout;
         this.generations = rendezvousGenerations;
         this.acceptor =
                 Acceptor.open(
-                        bind,
+                        binds,
                         new Handshake(secret, Purpose.RENDEZVOUS),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(LOGGER),
@@ -69,6 +70,20 @@ public final class RendezvousServer implements AutoCloseable {
         return start(secret, size, bind, heartbeatTimeout, startTimeout, MembershipListener.NONE);
     }
 
+    /// Like the other, at several addresses with one port.
+    public static RendezvousServer start(
+            Secret secret,
+            int size,
+            List<InetSocketAddress> binds,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
+        return new RendezvousServer(
+                secret,
+                new RendezvousGenerations(size, startTimeout, MembershipListener.NONE),
+                binds,
+                heartbeatTimeout);
+    }
+
     /// Like the other, and tells `membershipListener` who joins.
     public static RendezvousServer start(
             Secret secret,
@@ -79,7 +94,7 @@ public final class RendezvousServer implements AutoCloseable {
             MembershipListener membershipListener) {
         RendezvousGenerations rendezvousGenerations =
                 new RendezvousGenerations(size, startTimeout, membershipListener);
-        return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
+        return new RendezvousServer(secret, rendezvousGenerations, List.of(bind), heartbeatTimeout);
     }
 
     /// Starts to serve an elastic job. Each generation must be announced by [#beginGeneration].
@@ -94,7 +109,7 @@ public final class RendezvousServer implements AutoCloseable {
                         RendezvousGenerations.SIZE_PER_GENERATION,
                         startTimeout,
                         membershipListener);
-        return new RendezvousServer(secret, rendezvousGenerations, bind, heartbeatTimeout);
+        return new RendezvousServer(secret, rendezvousGenerations, List.of(bind), heartbeatTimeout);
     }
 
     /// Opens a generation of an elastic job. Must come before its ranks are assigned. Ranks that

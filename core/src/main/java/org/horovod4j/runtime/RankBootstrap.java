@@ -58,7 +58,7 @@ record RankBootstrap(
     Rank startWithOthers(Supplier<RendezvousEndpoint> place) {
         // First, before other ranks wait for this one: the options may name network
         // interfaces that do not exist.
-        LocalAddresses addresses = LocalAddresses.ofInterfaces(settings.interfaces());
+        LocalAddresses addresses = RendezvousEndpoint.listenAddresses(settings);
         RendezvousEndpoint point = place.get();
         TcpTransport channels =
                 TcpTransport.listen(

@@ -76,28 +76,57 @@ final class RendezvousEndpoint implements AutoCloseable {
                 secret,
                 at.addresses(),
                 ofRankZero ? 0 : RendezvousClient.LAUNCHER,
-                ofRankZero && settings.rank() == 0 ? serve(settings, secret, at.port()) : null,
+                ofRankZero && settings.rank() == 0
+                        ? serve(settings, secret, bindAddresses(at, at.port()))
+                        : null,
                 () -> {});
+    }
+
+    /// Only loopback narrows down where to listen. Other addresses are those that other hosts use:
+    /// this host may resolve its own name to 127.0.1.1, or be behind a translation of addresses.
+    private static List<InetSocketAddress> bindAddresses(RendezvousSettings.Server at, int port) {
+        List<String> hosts =
+                at.addresses().stream().map(InetSocketAddress::getHostString).distinct().toList();
+        return hosts.stream().allMatch(RendezvousEndpoint::isLoopback)
+                ? hosts.stream().map(host -> new InetSocketAddress(host, port)).toList()
+                : List.of(new InetSocketAddress(port));
+    }
+
+    private static boolean isLoopback(String host) {
+        try {
+            return InetAddress.ofLiteral(host).isLoopbackAddress();
+        } catch (IllegalArgumentException e) {
+            return host.equalsIgnoreCase("localhost");
+        }
+    }
+
+    /// Where this rank listens: only ranks of this host need to reach it if there are no others.
+    ///
+    /// @throws ConfigurationException when the options name interfaces that do not exist
+    static LocalAddresses listenAddresses(WorkerSettings settings) {
+        LocalAddresses chosen = LocalAddresses.ofInterfaces(settings.interfaces());
+        return settings.isSingleHost() ? LocalAddresses.loopback() : chosen;
     }
 
     private static RendezvousEndpoint openInFolder(
             WorkerSettings settings, RendezvousFolder folder, String job) {
         Secret secret = Secret.random().withProtection(protection(settings));
-        RendezvousServer server = serve(settings, secret, 0);
+        LocalAddresses addresses = listenAddresses(settings);
+        RendezvousServer server = serve(settings, secret, addresses.bindAddresses(0));
         int port = server.address().getPort();
+        List<InetSocketAddress> reachable = addresses.reachableFromOtherHosts().withPort(port);
         try {
-            LocalAddresses addresses =
-                    LocalAddresses.ofInterfaces(settings.interfaces()).reachableFromOtherHosts();
             folder.publish(
-                    job,
-                    new RendezvousServerInfo(
-                            writerDescription(settings), addresses.withPort(port), secret));
+                    job, new RendezvousServerInfo(writerDescription(settings), reachable, secret));
         } catch (ConfigurationException e) {
             server.close();
             throw e;
         }
         LOG.log(Level.INFO, "the other ranks find this one by {0}", folder.file(job));
-        InetSocketAddress self = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        InetSocketAddress self =
+                server.address().getAddress().isAnyLocalAddress()
+                        ? new InetSocketAddress(InetAddress.getLoopbackAddress(), port)
+                        : server.address();
         return new RendezvousEndpoint(
                 settings, secret, List.of(self), 0, server, () -> folder.remove(job));
     }
@@ -129,11 +158,12 @@ final class RendezvousEndpoint implements AutoCloseable {
                         Instant.now().truncatedTo(ChronoUnit.SECONDS));
     }
 
-    private static RendezvousServer serve(WorkerSettings settings, Secret secret, int port) {
+    private static RendezvousServer serve(
+            WorkerSettings settings, Secret secret, List<InetSocketAddress> binds) {
         return RendezvousServer.start(
                 secret,
                 settings.size(),
-                new InetSocketAddress(port),
+                binds,
                 settings.heartbeatTimeout(),
                 settings.startTimeout());
     }

@@ -7,6 +7,7 @@ import org.horovod4j.ConfigurationException;
 import org.junit.jupiter.api.Test;
 
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.util.List;
@@ -37,6 +38,20 @@ class LocalAddressesTest {
         InetAddress outward = InetAddress.ofLiteral("192.0.2.7");
         LocalAddresses both = new LocalAddresses(List.of(outward, loopback.addresses().getFirst()));
         assertThat(both.reachableFromOtherHosts().addresses()).containsExactly(outward);
+    }
+
+    @Test
+    void onlyChosenAddressesAreBound() throws SocketException {
+        assertThat(LocalAddresses.all().bindAddresses(7))
+                .isEqualTo(
+                        LocalAddresses.all().addresses().stream()
+                                        .allMatch(InetAddress::isLoopbackAddress)
+                                ? LocalAddresses.all().withPort(7)
+                                : List.of(new InetSocketAddress(7)));
+        LocalAddresses loopback = LocalAddresses.ofInterfaces(List.of(loopback()));
+        assertThat(loopback.bindAddresses(7)).isEqualTo(loopback.withPort(7));
+        assertThat(LocalAddresses.loopback().bindAddresses(7))
+                .containsExactly(new InetSocketAddress(InetAddress.getLoopbackAddress(), 7));
     }
 
     @Test

@@ -14,6 +14,12 @@ import java.util.stream.Stream;
 /// The TCP sockets of one process: its descriptors, found in the connection tables of the kernel.
 record TcpSockets(List<Socket> all) {
     private static final Pattern DESCRIPTOR = Pattern.compile("socket:\\[(\\d+)]");
+
+    /// 127.0.0.1, alone or as an IPv6 address, or ::1. The kernel prints words of 32 bits, least
+    /// significant byte first.
+    private static final Pattern LOOPBACK =
+            Pattern.compile("(0{16}FFFF0000)?0100007F:|0{24}01000000:");
+
     private static final int LOCAL_ADDRESS = 1;
     private static final int REMOTE_ADDRESS = 2;
     private static final int STATE = 3;
@@ -23,7 +29,8 @@ record TcpSockets(List<Socket> all) {
         all = List.copyOf(all);
     }
 
-    record Socket(int localPort, int remotePort, State state, String inode) {}
+    /// @param loopback whether the local address is one that other machines cannot reach
+    record Socket(boolean loopback, int localPort, int remotePort, State state, String inode) {}
 
     enum State {
         ESTABLISHED,
@@ -86,6 +93,7 @@ record TcpSockets(List<Socket> all) {
     private static Socket socket(String line) {
         List<String> fields = List.of(line.strip().split("\\s+"));
         return new Socket(
+                LOOPBACK.matcher(fields.get(LOCAL_ADDRESS)).lookingAt(),
                 port(fields.get(LOCAL_ADDRESS)),
                 port(fields.get(REMOTE_ADDRESS)),
                 State.of(fields.get(STATE)),

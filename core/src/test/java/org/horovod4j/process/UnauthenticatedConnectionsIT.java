@@ -10,6 +10,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -117,6 +119,32 @@ class UnauthenticatedConnectionsIT {
                 first.sendSignal();
                 testJob.awaitSuccess();
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void ranksOfOneHostListenOnLoopbackOnly(boolean byLocalSize) throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class)
+                        .with(Options.TRANSPORT, "tcp")
+                        .servedBy(RendezvousHost.RANK0);
+        if (byLocalSize) {
+            plan.with(Options.LOCAL_SIZE, "2")
+                    .with(0, Options.LOCAL_RANK, "0")
+                    .with(1, Options.LOCAL_RANK, "1");
+        } else {
+            plan.with(Options.NETWORK_INTERFACES, "lo");
+        }
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("ready");
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(TcpSockets.of(rank.pid()).listening())
+                        .isNotEmpty()
+                        .allMatch(TcpSockets.Socket::loopback);
+            }
+            testJob.rank(0).sendSignal();
+            testJob.awaitSuccess();
         }
     }
 

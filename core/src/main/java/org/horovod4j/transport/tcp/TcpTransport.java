@@ -56,21 +56,21 @@ public final class TcpTransport implements LinkTransport {
                         tuning);
         this.acceptor =
                 Acceptor.open(
-                        new InetSocketAddress(0),
+                        addresses.bindAddresses(0),
                         new Handshake(secret, Purpose.LINK),
                         tuning.sockets(),
                         new RefusedConnectionLog(LOGGER),
                         this::handleConnection);
     }
 
-    /// Listens as below and publishes all addresses of this host.
+    /// Listens at all addresses of this host.
     public static TcpTransport listen(Secret secret, int rank, Duration timeout, TcpTuning tuning) {
         return listen(secret, rank, LocalAddresses.all(), timeout, tuning);
     }
 
-    /// Listens on a free port, for IPv4 and IPv6.
+    /// Listens on a free port.
     ///
-    /// @param addresses the addresses of this host to publish
+    /// @param addresses the addresses of this host at which to listen, and to publish
     /// @param timeout how long a peer may take to answer
     /// @throws ConfigurationException if it cannot listen
     public static TcpTransport listen(
