@@ -21,9 +21,9 @@ public sealed interface RendezvousSettings {
             addresses = List.copyOf(addresses);
         }
 
-        /// The port, the same in all addresses.
-        public int port() {
-            return addresses.getFirst().getPort();
+        /// The ports at which the server may be, in the order in which it tries to listen there.
+        public List<Integer> ports() {
+            return addresses.stream().map(InetSocketAddress::getPort).distinct().toList();
         }
     }
 

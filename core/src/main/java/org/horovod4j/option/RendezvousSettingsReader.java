@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// Determines how the ranks find each other.
@@ -30,6 +31,9 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
 
     private static final int PORTS = 10_000;
 
+    /// How many of them a job tries.
+    private static final int DERIVED_PORTS = 4;
+
     Optional<RendezvousSettings> read() {
         boolean automatic =
                 environment
@@ -46,7 +50,7 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
             return Optional.of(
                     at(
                             addresses(environment.get(Options.RENDEZVOUS_ADDR)),
-                            environment.get(Options.RENDEZVOUS_PORT)));
+                            List.of(environment.get(Options.RENDEZVOUS_PORT))));
         }
         if (alone) {
             return Optional.empty();
@@ -61,9 +65,17 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
         throw incomplete(missing);
     }
 
-    private RendezvousSettings at(List<String> hosts, int port) {
+    private RendezvousSettings at(List<String> hosts, List<Integer> ports) {
         return new RendezvousSettings.Server(
-                hosts.stream().map(host -> InetSocketAddress.createUnresolved(host, port)).toList(),
+                ports.stream()
+                        .flatMap(
+                                port ->
+                                        hosts.stream()
+                                                .map(
+                                                        host ->
+                                                                InetSocketAddress.createUnresolved(
+                                                                        host, port)))
+                        .toList(),
                 environment.get(Options.RENDEZVOUS_SERVER),
                 new SecretText(environment.get(Options.SECRET_KEY)));
     }
@@ -111,11 +123,20 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
                     "%s is '%s', which needs a secret too. Set %s, the same for all processes."
                             .formatted(Options.RENDEZVOUS_ADDR, AUTOMATIC, Options.SECRET_KEY));
         }
-        int port =
+        List<Integer> ports =
                 environment
                         .find(Options.RENDEZVOUS_PORT)
-                        .orElseGet(() -> FIRST_PORT + Math.floorMod(job.hashCode(), PORTS));
-        return at(List.of(host), port);
+                        .map(List::of)
+                        .orElseGet(() -> derivedPorts(job));
+        return at(List.of(host), ports);
+    }
+
+    /// Several, because any user of the host may occupy a port.
+    private static List<Integer> derivedPorts(String job) {
+        int first = Math.floorMod(job.hashCode(), PORTS);
+        return IntStream.range(0, DERIVED_PORTS)
+                .mapToObj(i -> FIRST_PORT + (first + i) % PORTS)
+                .toList();
     }
 
     private Path folder() {

@@ -17,6 +17,8 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -53,9 +55,9 @@ final class RendezvousConnector {
     SecureConnection connect(int rank) {
         long deadline = System.nanoTime() + startTimeout.toNanos();
         long pause = MIN_PAUSE_NANOS;
-        while (true) {
+        for (int number = 0; ; number++) {
             try {
-                return attempt();
+                return attempt(number);
             } catch (UnreachableException e) {
                 if (isFinal(e) || System.nanoTime() - deadline >= 0) {
                     throw unreachable(rank, e);
@@ -81,7 +83,7 @@ final class RendezvousConnector {
     /// @throws UnreachableException when none answers
     void probe() throws UnreachableException {
         try {
-            attempt().close();
+            attempt(0).close();
         } catch (UnreachableException e) {
             throw e;
         } catch (IOException e) {
@@ -89,9 +91,13 @@ final class RendezvousConnector {
         }
     }
 
-    private SecureConnection attempt() throws UnreachableException {
+    /// Each attempt starts with another address: one that accepts connections and stays silent may
+    /// use up the time of an attempt.
+    private SecureConnection attempt(int number) throws UnreachableException {
         Duration limit = ATTEMPT_TIMEOUT.plus(TIMEOUT_PER_ADDRESS.multipliedBy(servers.size()));
-        return connector.connect(servers, limit, () -> {});
+        List<InetSocketAddress> candidates = new ArrayList<>(servers);
+        Collections.rotate(candidates, -number);
+        return connector.connect(candidates, limit, () -> {});
     }
 
     /// The host to name when the server is lost.

@@ -21,6 +21,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Iterator;
 import java.util.List;
 
 /// The rendezvous of this process with the others of its job. It is found or opened once, and used
@@ -71,15 +72,37 @@ final class RendezvousEndpoint implements AutoCloseable {
             WorkerSettings settings, RendezvousSettings.Server at) {
         Secret secret = Secret.decode(at.secret().text()).withProtection(protection(settings));
         boolean ofRankZero = at.host() == RendezvousHost.RANK0;
-        return new RendezvousEndpoint(
-                settings,
-                secret,
-                at.addresses(),
-                ofRankZero ? 0 : RendezvousClient.LAUNCHER,
-                ofRankZero && settings.rank() == 0
-                        ? serve(settings, secret, bindAddresses(at, at.port()))
-                        : null,
-                () -> {});
+        if (!ofRankZero || settings.rank() != 0) {
+            int serverRank = ofRankZero ? 0 : RendezvousClient.LAUNCHER;
+            return new RendezvousEndpoint(
+                    settings, secret, at.addresses(), serverRank, null, () -> {});
+        }
+        RendezvousServer server = serveAt(settings, secret, at);
+        int port = server.address().getPort();
+        List<InetSocketAddress> own =
+                at.addresses().stream().filter(each -> each.getPort() == port).toList();
+        return new RendezvousEndpoint(settings, secret, own, 0, server, () -> {});
+    }
+
+    /// Serves at the first port that is free. The other ranks try all of them.
+    private static RendezvousServer serveAt(
+            WorkerSettings settings, Secret secret, RendezvousSettings.Server at) {
+        Iterator<Integer> ports = at.ports().iterator();
+        while (true) {
+            int port = ports.next();
+            try {
+                return serve(settings, secret, bindAddresses(at, port));
+            } catch (ConfigurationException e) {
+                if (!ports.hasNext()) {
+                    throw e;
+                }
+                LOG.log(
+                        Level.WARNING,
+                        "another process occupies port {0}, at which the other ranks look first; using the next one ({1})",
+                        Integer.toString(port),
+                        e.getMessage());
+            }
+        }
     }
 
     /// Only loopback narrows down where to listen. Other addresses are those that other hosts use:
