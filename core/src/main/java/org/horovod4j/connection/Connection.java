@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 /// One end of a framed, authenticated connection with heartbeats.
 ///
 /// Each message is one [Frame]. An empty frame is a heartbeat. Each end sends a heartbeat when it
-/// has sent nothing else for a quarter of the heartbeat timeout, and closes the connection when it
-/// has received nothing for the whole timeout.
+/// has sent nothing else for the [Frame#heartbeatPeriod], and closes the connection when it has
+/// received nothing for the heartbeat timeout.
 ///
 /// One thread reads and one writes. They are platform threads: a program that keeps all carriers of
 /// virtual threads busy must not look dead, and a JVM that has started the poller of virtual threads
@@ -39,7 +39,6 @@ public final class Connection<M> implements AutoCloseable {
     /// Far more than a peer that reads ever leaves in the queue.
     private static final int QUEUE_CAPACITY = 1 << 16;
 
-    private static final int HEARTBEATS_PER_TIMEOUT = 4;
     private static final byte[] HEARTBEAT = new byte[0];
 
     /// How long the writer may take, after the last read, to tell the peer why the connection ends.
@@ -166,7 +165,7 @@ public final class Connection<M> implements AutoCloseable {
     }
 
     private void write() {
-        long period = Math.max(1, heartbeatTimeout.toNanos() / HEARTBEATS_PER_TIMEOUT);
+        long period = Math.max(1, Frame.heartbeatPeriod(heartbeatTimeout).toNanos());
         try {
             while (!(closing && outbound.isEmpty())) {
                 Outgoing<M> next = outbound.poll(period, TimeUnit.NANOSECONDS);

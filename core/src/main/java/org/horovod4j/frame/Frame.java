@@ -4,10 +4,21 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.time.Duration;
 
 /// One message in a stream: its length, then its bytes.
 public final class Frame {
+    private static final int HEARTBEATS_PER_TIMEOUT = 10;
+    private static final Duration MAX_HEARTBEAT_PERIOD = Duration.ofMillis(500);
+
     private Frame() {}
+
+    /// How often an idle end sends a heartbeat. Short even if the timeout is long: an outage counts
+    /// as silence from the last heartbeat before it.
+    public static Duration heartbeatPeriod(Duration heartbeatTimeout) {
+        Duration part = heartbeatTimeout.dividedBy(HEARTBEATS_PER_TIMEOUT);
+        return part.compareTo(MAX_HEARTBEAT_PERIOD) < 0 ? part : MAX_HEARTBEAT_PERIOD;
+    }
 
     /// Reads the next frame.
     ///

@@ -160,7 +160,8 @@ public final class Options {
                     .atLeast(Duration.ofMillis(100))
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "How long a rank may be silent before it is declared lost. The end of a"
+                            "How long a rank or host may be silent before it is declared lost. Shorter"
+                                    + " outages of the network break no connection. The end of a"
                                     + " process is noticed at once.");
 
     public static final Option<String> NETWORK_INTERFACES =

@@ -86,7 +86,7 @@ public final class RendezvousClient implements ControlPlane {
             int generation,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        this.connector = new RendezvousConnector(secret, servers, startTimeout);
+        this.connector = new RendezvousConnector(secret, servers, heartbeatTimeout, startTimeout);
         this.serverRank = serverRank;
         this.rank = rank;
         this.size = size;

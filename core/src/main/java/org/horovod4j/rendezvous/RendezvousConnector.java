@@ -41,9 +41,14 @@ final class RendezvousConnector {
     private final List<InetSocketAddress> servers;
     private final Duration startTimeout;
 
-    RendezvousConnector(Secret secret, List<InetSocketAddress> servers, Duration startTimeout) {
+    RendezvousConnector(
+            Secret secret,
+            List<InetSocketAddress> servers,
+            Duration heartbeatTimeout,
+            Duration startTimeout) {
         Handshake handshake = new Handshake(secret, Purpose.RENDEZVOUS);
-        this.connector = new MultiAddressConnector(SocketSettings.DEFAULT, handshake::initiate);
+        this.connector =
+                new MultiAddressConnector(SocketSettings.of(heartbeatTimeout), handshake::initiate);
         this.servers = List.copyOf(servers);
         this.startTimeout = startTimeout;
     }

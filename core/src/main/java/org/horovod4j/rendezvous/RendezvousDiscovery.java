@@ -67,7 +67,7 @@ public final class RendezvousDiscovery {
     }
 
     private RendezvousConnector connector(RendezvousServerInfo info) {
-        return new RendezvousConnector(info.secret(), info.servers(), limit);
+        return new RendezvousConnector(info.secret(), info.servers(), limit, limit);
     }
 
     private ConfigurationException notFound(String who, String host, String found) {

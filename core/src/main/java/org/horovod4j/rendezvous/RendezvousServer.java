@@ -50,7 +50,7 @@ public final class RendezvousServer implements AutoCloseable {
                 Acceptor.open(
                         binds,
                         new Handshake(secret, Purpose.RENDEZVOUS),
-                        SocketSettings.DEFAULT,
+                        SocketSettings.of(heartbeatTimeout),
                         new RefusedConnectionLog(LOGGER),
                         this::accept);
     }

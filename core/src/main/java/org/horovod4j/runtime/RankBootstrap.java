@@ -9,7 +9,6 @@ import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.controller.WorldState;
-import org.horovod4j.security.SocketSettings;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
@@ -66,7 +65,9 @@ record RankBootstrap(
                         settings.rank(),
                         addresses,
                         settings.startTimeout(),
-                        tuning());
+                        TcpTuning.of(
+                                settings.runtime().tuning().streams(),
+                                settings.heartbeatTimeout()));
         try {
             HostSharedMemoryFactory sharing = HostSharedMemoryFactory.of(settings);
             SharedMemoryFactory.Region region = sharing.open(0);
@@ -175,13 +176,6 @@ record RankBootstrap(
                     Set the same value on every rank."""
                             .formatted(Options.ALLREDUCE_ALGORITHM, String.join(", ", given)));
         }
-    }
-
-    private TcpTuning tuning() {
-        int streams = settings.runtime().tuning().streams();
-        return streams == 0
-                ? TcpTuning.DEFAULT
-                : new TcpTuning(streams, streams, SocketSettings.DEFAULT);
     }
 
     private static long pid() {

@@ -40,7 +40,7 @@ class RendezvousConnectorTest {
                             other.address(),
                             server.address());
             try (SecureConnection secureConnection =
-                    new RendezvousConnector(secret, addresses, LONG).connect(1)) {
+                    new RendezvousConnector(secret, addresses, LONG, LONG).connect(1)) {
                 assertThat(secureConnection.channel().getRemoteAddress())
                         .isEqualTo(server.address());
             }
@@ -54,7 +54,7 @@ class RendezvousConnectorTest {
                 UnrelatedService unrelatedService = new UnrelatedService()) {
             RendezvousConnector server =
                     new RendezvousConnector(
-                            secret, List.of(unrelatedService.address(), later), LONG);
+                            secret, List.of(unrelatedService.address(), later), LONG, LONG);
             Future<SecureConnection> connecting = threads.submit(() -> server.connect(1));
             unrelatedService.calls.await(); // the second call proves that the connector retried
             try (RendezvousServer _ = RendezvousServer.start(secret, 2, later, LONG, LONG);
@@ -76,7 +76,7 @@ class RendezvousConnectorTest {
             assertThatThrownBy(
                             () ->
                                     new RendezvousConnector(
-                                                    secret, addresses, Duration.ofMillis(100))
+                                                    secret, addresses, LONG, Duration.ofMillis(100))
                                             .connect(7))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("joining the job as rank 7")
@@ -91,7 +91,8 @@ class RendezvousConnectorTest {
     void refusalByAllAddressesFailsImmediately() throws Exception {
         try (RendezvousServer other = server(Secret.random())) {
             RendezvousConnector connector =
-                    new RendezvousConnector(secret, List.of(other.address()), Duration.ofDays(1));
+                    new RendezvousConnector(
+                            secret, List.of(other.address()), LONG, Duration.ofDays(1));
             assertThatThrownBy(() -> connector.connect(1))
                     .isInstanceOf(ConfigurationException.class)
                     .hasMessageContaining("the secret and the encryption of its own job");

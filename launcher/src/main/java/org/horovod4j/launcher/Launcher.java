@@ -292,7 +292,8 @@ public final class Launcher {
                         LaunchContext.bindAddress(!isLocal),
                         encoder,
                         processes,
-                        rankOutcomes)) {
+                        rankOutcomes,
+                        settings.heartbeatTimeout())) {
             String addresses =
                     isLocal
                             ? FunctionServerAddresses.local(server.port())

@@ -72,7 +72,7 @@ public final class RegistryClient implements AutoCloseable {
             Duration limit) {
         Handshake handshake = new Handshake(secret, Purpose.REGISTRY);
         MultiAddressConnector connector =
-                new MultiAddressConnector(SocketSettings.DEFAULT, handshake::initiate);
+                new MultiAddressConnector(SocketSettings.of(heartbeatTimeout), handshake::initiate);
         try {
             Connection<RegistryMessage> connection =
                     RegistryMessageCodec.connection(

@@ -53,7 +53,7 @@ public final class WorkerRegistry implements AutoCloseable {
                 Acceptor.open(
                         bind,
                         new Handshake(secret, Purpose.REGISTRY),
-                        SocketSettings.DEFAULT,
+                        SocketSettings.of(heartbeatTimeout),
                         new RefusedConnectionLog(LOGGER),
                         this::accept);
     }

@@ -21,14 +21,23 @@ import java.util.concurrent.ExecutionException;
 final class FunctionClient {
     private final MultiAddressConnector connector;
     private final List<InetSocketAddress> addresses;
+    private final Duration heartbeatTimeout;
     private final Duration timeout;
     private final ObjectCodec codec = new ObjectCodec();
 
     /// @param addresses where the server may be
+    /// @param heartbeatTimeout how long the server may be silent; a minute, if that is longer
     /// @param timeout how long to try to connect
-    FunctionClient(Secret secret, List<InetSocketAddress> addresses, Duration timeout) {
+    FunctionClient(
+            Secret secret,
+            List<InetSocketAddress> addresses,
+            Duration heartbeatTimeout,
+            Duration timeout) {
+        this.heartbeatTimeout = FunctionServer.atLeastMinimum(heartbeatTimeout);
         Handshake handshake = new Handshake(secret, Purpose.FUNCTION);
-        this.connector = new MultiAddressConnector(SocketSettings.DEFAULT, handshake::initiate);
+        this.connector =
+                new MultiAddressConnector(
+                        SocketSettings.of(this.heartbeatTimeout), handshake::initiate);
         this.addresses = List.copyOf(addresses);
         this.timeout = timeout;
     }
@@ -56,7 +65,8 @@ final class FunctionClient {
         }
         CompletableFuture<byte[]> reply = new CompletableFuture<>();
         try (Connection<byte[]> connection =
-                FunctionServer.connection(connector.connect(addresses, timeout, () -> {}))) {
+                FunctionServer.connection(
+                        connector.connect(addresses, timeout, () -> {}), heartbeatTimeout)) {
             connection.start("hvd-function-client", new ReplyReceiver(reply));
             connection.send(bytes);
             return reply.get();

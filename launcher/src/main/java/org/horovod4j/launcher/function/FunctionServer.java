@@ -31,7 +31,8 @@ public final class FunctionServer implements AutoCloseable {
     /// The most bytes that a function with its captured values, or a result, may take.
     static final int MAX_MESSAGE_BYTES = 256 << 20;
 
-    private static final Duration HEARTBEAT_TIMEOUT = Duration.ofSeconds(60);
+    /// At least this, because a large function or result takes long to decode.
+    private static final Duration MIN_HEARTBEAT_TIMEOUT = Duration.ofSeconds(60);
 
     /// The reply to an outcome.
     private static final byte[] RECORDED = {1};
@@ -43,34 +44,45 @@ public final class FunctionServer implements AutoCloseable {
     private final int size;
     private final RankOutcomes outcomes;
     private final ObjectCodec codec = new ObjectCodec(FunctionServer.class.getClassLoader());
+    private final Duration heartbeatTimeout;
     private final Acceptor acceptor;
 
     /// Starts to serve the `size` ranks of one job.
     ///
     /// @param bind where to listen; port 0 picks one
     /// @param outcomes records the outcomes
+    /// @param heartbeatTimeout how long a rank may be silent; a minute, if that is longer
     public FunctionServer(
             Secret secret,
             InetSocketAddress bind,
             FunctionEncoder function,
             int size,
-            RankOutcomes outcomes) {
+            RankOutcomes outcomes,
+            Duration heartbeatTimeout) {
         this.function = function.encoded();
+        this.heartbeatTimeout = atLeastMinimum(heartbeatTimeout);
         this.size = size;
         this.outcomes = outcomes;
         this.acceptor =
                 Acceptor.open(
                         bind,
                         new Handshake(secret, Purpose.FUNCTION),
-                        SocketSettings.DEFAULT,
+                        SocketSettings.of(this.heartbeatTimeout),
                         new RefusedConnectionLog(LOGGER),
                         this::accept);
     }
 
     /// A connection whose messages are bytes of an [ObjectCodec]. Each end has its own class loader.
-    static Connection<byte[]> connection(SecureConnection secureConnection) throws IOException {
+    static Connection<byte[]> connection(
+            SecureConnection secureConnection, Duration heartbeatTimeout) throws IOException {
         return new Connection<>(
-                secureConnection, new ByteCodec(), MAX_MESSAGE_BYTES, HEARTBEAT_TIMEOUT);
+                secureConnection, new ByteCodec(), MAX_MESSAGE_BYTES, heartbeatTimeout);
+    }
+
+    static Duration atLeastMinimum(Duration heartbeatTimeout) {
+        return heartbeatTimeout.compareTo(MIN_HEARTBEAT_TIMEOUT) < 0
+                ? MIN_HEARTBEAT_TIMEOUT
+                : heartbeatTimeout;
     }
 
     private record ByteCodec() implements Connection.MessageCodec<byte[]> {
@@ -95,7 +107,7 @@ public final class FunctionServer implements AutoCloseable {
     }
 
     private void accept(SecureConnection secureConnection) throws IOException {
-        Connection<byte[]> connection = connection(secureConnection);
+        Connection<byte[]> connection = connection(secureConnection, heartbeatTimeout);
         connection.start("hvd-function", new RequestHandler(connection));
     }
 

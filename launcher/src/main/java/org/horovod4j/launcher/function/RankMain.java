@@ -47,6 +47,7 @@ public final class RankMain {
                         Secret.decode(rendezvous.secret().text())
                                 .withProtection(Protection.of(settings.runtime().tls())),
                         FunctionServerAddresses.parse(arguments[0]),
+                        settings.heartbeatTimeout(),
                         settings.startTimeout()));
     }
 

@@ -25,8 +25,6 @@ final class AgentConnection implements AutoCloseable {
     /// More than the environment of any process.
     private static final int MAX_MESSAGE_BYTES = 1 << 26;
 
-    private static final int BEATS_PER_TIMEOUT = 6;
-
     private final DataInputStream in;
     private final DataOutputStream out;
     private final Object sendLock = new Object();
@@ -58,21 +56,22 @@ final class AgentConnection implements AutoCloseable {
     ///
     /// Uses two threads, because the one that writes may block in a dead connection.
     ///
-    /// @param timeout after which a rank is declared lost; a silent host is declared lost a little
-    ///     earlier, so that it is reported as the cause and not one of its ranks
+    /// @param timeout after which a rank is declared lost; a silent host is declared lost two
+    ///     heartbeats earlier, so that it is reported as the cause and not one of its ranks
     /// @param onSilence called once, when the other end was silent for too long
     void startHeartbeats(Duration timeout, Runnable onSilence) {
-        long nanos = timeout.multipliedBy(3).dividedBy(4).toNanos();
-        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(() -> sendHeartbeats(nanos));
+        long period = Frame.heartbeatPeriod(timeout).toNanos();
+        long limit = timeout.toNanos() - 2 * period;
+        Thread.ofPlatform().daemon().name("hvd-heartbeat").start(() -> sendHeartbeats(period));
         Thread.ofPlatform()
                 .daemon()
                 .name("hvd-liveness")
-                .start(() -> awaitSilence(nanos, onSilence));
+                .start(() -> awaitSilence(limit, onSilence));
     }
 
-    private void sendHeartbeats(long timeoutNanos) {
+    private void sendHeartbeats(long periodNanos) {
         try {
-            while (!stopsWithin(timeoutNanos / BEATS_PER_TIMEOUT)) {
+            while (!stopsWithin(periodNanos)) {
                 send(new AgentMessage.Heartbeat());
             }
         } catch (IOException e) {

@@ -67,9 +67,9 @@ record RemoteShell(List<String> program) {
         // No user can answer a prompt.
         option(words, "BatchMode", "yes");
         option(words, "ConnectTimeout", wholeSeconds(least(CONNECT, job.startTimeout())));
-        // Ends an ssh that outlives the launcher on a dead connection. The agent has its own
-        // heartbeats.
-        Duration interval = job.heartbeatTimeout().dividedBy(ALIVE_CHECKS);
+        // Ends an ssh that outlives the launcher on a dead connection. Takes longer than the
+        // heartbeat timeout: the agent has its own heartbeats.
+        Duration interval = job.heartbeatTimeout().dividedBy(ALIVE_CHECKS).plusMillis(999);
         option(words, "ServerAliveInterval", wholeSeconds(interval));
         option(words, "ServerAliveCountMax", Integer.toString(ALIVE_CHECKS));
         // A connection shared with other sessions would not end with this ssh.

@@ -19,6 +19,7 @@ import java.time.Duration;
 /// Server and clients over real sockets.
 class FunctionServerTest {
     private static final int SIZE = 3;
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
     private static final RankFunction<Integer> FUNCTION = _ -> 5;
 
     private final Secret secret = Secret.random();
@@ -29,7 +30,8 @@ class FunctionServerTest {
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                     FunctionEncoder.of(FUNCTION),
                     SIZE,
-                    outcomes);
+                    outcomes,
+                    TIMEOUT);
 
     @AfterEach
     void close() {
@@ -38,8 +40,7 @@ class FunctionServerTest {
 
     private FunctionClient client(Secret known) {
         String text = FunctionServerAddresses.local(server.port());
-        return new FunctionClient(
-                known, FunctionServerAddresses.parse(text), Duration.ofSeconds(10));
+        return new FunctionClient(known, FunctionServerAddresses.parse(text), TIMEOUT, TIMEOUT);
     }
 
     private static FunctionFailure failure(boolean isPeerLoss) {

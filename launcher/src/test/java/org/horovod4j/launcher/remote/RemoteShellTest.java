@@ -37,7 +37,7 @@ class RemoteShellTest {
         RemoteShell ssh = RemoteShell.of(Map.of());
         assertThat(String.join(" ", ssh.commandLine(host, JOB, "command")))
                 .startsWith("ssh ")
-                .contains("-o BatchMode=yes", "-o ConnectTimeout=5", "-o ServerAliveInterval=3")
+                .contains("-o BatchMode=yes", "-o ConnectTimeout=5", "-o ServerAliveInterval=4")
                 .endsWith("-p 2200 -i key -l ann -- far command");
         assertThat(String.join(" ", ssh.commandLine(HOST, JOB, "command")))
                 .doesNotContain(" -p ", " -i ", " -l ");
