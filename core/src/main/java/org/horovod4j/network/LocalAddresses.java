@@ -38,14 +38,7 @@ public record LocalAddresses(List<InetAddress> addresses) {
     /// @throws ConfigurationException when this machine has none of them, or they have no address
     public static LocalAddresses ofInterfaces(Collection<String> interfaces) {
         List<NetworkInterface> present = upInterfaces();
-        LocalAddresses chosen =
-                of(
-                        present.stream()
-                                .filter(
-                                        each ->
-                                                interfaces.isEmpty()
-                                                        || interfaces.contains(each.getName()))
-                                .toList());
+        LocalAddresses chosen = of(named(interfaces, present));
         if (chosen.addresses.isEmpty()) {
             throw new ConfigurationException(
                     interfaces.isEmpty()
@@ -54,6 +47,21 @@ public record LocalAddresses(List<InetAddress> addresses) {
                             : unknown(interfaces, present));
         }
         return chosen;
+    }
+
+    /// Like [#ofInterfaces], but all addresses when this machine has none of `interfaces`. For the
+    /// launcher: it may run on another kind of machine than the ranks, and exchanges only small
+    /// messages with them.
+    public static LocalAddresses ofInterfacesOrAll(Collection<String> interfaces) {
+        boolean hasAny = !of(named(interfaces, upInterfaces())).addresses.isEmpty();
+        return ofInterfaces(hasAny ? interfaces : List.of());
+    }
+
+    private static List<NetworkInterface> named(
+            Collection<String> interfaces, List<NetworkInterface> present) {
+        return present.stream()
+                .filter(each -> interfaces.isEmpty() || interfaces.contains(each.getName()))
+                .toList();
     }
 
     /// The addresses, each with a port.
@@ -132,7 +140,8 @@ public record LocalAddresses(List<InetAddress> addresses) {
         return """
         this machine has no network interface %s that is up and has an address. It has:
         %s
-        Name one of these, or none to try all."""
+        Add one of these to the list: each host uses those it has. Or leave out the list, to try \
+        all."""
                 .formatted(
                         interfaces.stream()
                                 .map(name -> "'" + name + "'")

@@ -171,7 +171,8 @@ public final class Options {
                     .in(OptionGroup.TRANSPORT)
                     .help(
                             "The network interfaces at which other ranks connect to this host,"
-                                    + " separated by commas. Each host uses those it has.");
+                                    + " separated by commas. Each host uses those it has, and needs at"
+                                    + " least one; the launcher's machine uses all if it has none.");
 
     public static final Option<TransportChoice> TRANSPORT =
             Option.choice("transport", TransportChoice.class)

@@ -70,7 +70,6 @@ record LaunchContext(
     /// The variables of the processes.
     ///
     /// @param port of the rendezvous server
-    /// @throws org.horovod4j.ConfigurationException when a network interface does not exist
     JobVariables variables(int port, boolean anyRemote) {
         return new JobVariables(
                 settings,

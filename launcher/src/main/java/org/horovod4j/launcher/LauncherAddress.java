@@ -1,6 +1,5 @@
 package org.horovod4j.launcher;
 
-import org.horovod4j.ConfigurationException;
 import org.horovod4j.network.LocalAddresses;
 
 import java.io.UncheckedIOException;
@@ -28,13 +27,13 @@ record LauncherAddress(int port, List<InetAddress> addresses) {
         addresses = List.copyOf(addresses);
     }
 
-    /// @param interfaces the names of the network interfaces to use; empty for all
-    /// @throws ConfigurationException when there is no such interface
+    /// @param interfaces the names of the network interfaces to use; all are used if this machine
+    ///     has none of them
     static LauncherAddress of(int port, boolean anyRemote, List<String> interfaces) {
         return new LauncherAddress(
                 port,
                 anyRemote
-                        ? LocalAddresses.ofInterfaces(interfaces)
+                        ? LocalAddresses.ofInterfacesOrAll(interfaces)
                                 .reachableFromOtherHosts()
                                 .addresses()
                         : List.of());

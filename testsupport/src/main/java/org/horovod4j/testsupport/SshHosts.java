@@ -97,6 +97,16 @@ public class SshHosts implements BeforeAllCallback, AfterAllCallback {
         act("power_on", Integer.toString(host));
     }
 
+    /// Connects the first two hosts by a second network, with interface `eth1`. This machine is not
+    /// in it.
+    public void addSecondNetwork() throws IOException, InterruptedException {
+        act("second_up");
+    }
+
+    public void removeSecondNetwork() throws IOException, InterruptedException {
+        act("second_down");
+    }
+
     /// Empties its temporary folder.
     public void clear(int host) throws IOException, InterruptedException {
         assertThat(Processes.run("find", temporary(host).toString(), "-mindepth", "1", "-delete"))

@@ -4,11 +4,14 @@
 #   hosts.sh down FOLDER        removes them
 #   hosts.sh power_off FOLDER N disconnects host N and ends its processes
 #   hosts.sh power_on FOLDER N  restarts it
+#   hosts.sh second_up FOLDER   connects hosts 1 and 2 by a second network
+#   hosts.sh second_down FOLDER removes that network
 #
 # A host is a set of namespaces (network, host name, processes, mounts, shared memory) with its own
 # sshd. All hosts are connected to one bridge, with the addresses 10.78.0.1 to 10.78.0.3. This
 # machine is 10.78.0.254. The third host listens on port 2222, and has a second, IPv6 network with
-# this machine: fd78::3 and fd78::fe. It does not see the files in FOLDER/hidden.
+# this machine: fd78::3 and fd78::fe. It does not see the files in FOLDER/hidden. The second network of
+# hosts 1 and 2 has the addresses 10.79.0.1 and 10.79.0.2 and does not reach this machine.
 #
 # Files in FOLDER:
 # - bin/ssh: an ssh with its own configuration
@@ -22,6 +25,7 @@ folder=$2
 bridge=hvdsshbr
 
 down() {
+    second_down || true
     for name in hvdssh1 hvdssh2 hvdssh3; do
         [ ! -e "$folder/$name.pid" ] || kill -9 "$(cat "$folder/$name.pid")" || true
         ip netns del $name || true
@@ -169,6 +173,22 @@ power_on() {
     ip link del hvdssh$1-o 2>/dev/null || true
     host "$1"
     answers hvdssh$1
+}
+
+second_up() {
+    ip link add ${bridge}2 type bridge
+    ip link set ${bridge}2 up
+    for number in 1 2; do
+        ip link add hvdssh$number-q type veth peer name eth1 netns hvdssh$number
+        ip link set hvdssh$number-q master ${bridge}2 up
+        ip -n hvdssh$number addr add 10.79.0.$number/24 dev eth1
+        ip -n hvdssh$number link set eth1 up
+    done
+}
+
+second_down() {
+    for number in 1 2; do ip link del hvdssh$number-q || true; done
+    ip link del ${bridge}2
 }
 
 action=$1

@@ -14,7 +14,11 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.net.Inet4Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +38,7 @@ final class Connector {
     private final TcpTuning tuning;
     private final AtomicLong attemptCount = new AtomicLong();
     private volatile @Nullable Peers peers;
+    private volatile boolean networkReported;
 
     Connector(
             int rank,
@@ -106,7 +111,13 @@ final class Connector {
                         0,
                         streams);
         try {
-            return outbound.connect(linkHello, candidates(other, local), liveness);
+            List<InetSocketAddress> candidates = candidates(other, local);
+            List<SecureConnection> opened = outbound.connect(linkHello, candidates, liveness);
+            if (isFirstBeyondRankZero(known.members(), self) && !networkReported) {
+                networkReported = true;
+                reportNetwork(other, candidates, opened.getFirst());
+            }
+            return opened;
         } catch (UnreachableException e) {
             liveness.check(); // if the peer is known to be gone, report that instead
             Optional<LinkHelloStatus.RejectedException> rejected = rejection(e);
@@ -142,6 +153,51 @@ final class Connector {
             return loopback;
         }
         return others;
+    }
+
+    /// Whether this is the first rank on another host than rank 0. It connects to rank 0 at the
+    /// start, and reports for the job which network is used.
+    private static boolean isFirstBeyondRankZero(List<RankInfo> members, RankInfo self) {
+        String host = members.getFirst().host();
+        return members.stream()
+                .filter(member -> !member.host().equals(host))
+                .findFirst()
+                .filter(self::equals)
+                .isPresent();
+    }
+
+    /// Tells which of several networks is used. The first that works is taken, and only the user
+    /// knows which one is the fastest.
+    private void reportNetwork(
+            RankInfo other, List<InetSocketAddress> candidates, SecureConnection opened)
+            throws IOException {
+        List<String> networks =
+                candidates.stream()
+                        .map(InetSocketAddress::getAddress)
+                        .filter(Inet4Address.class::isInstance)
+                        .filter(address -> !isOnThisHost(address))
+                        .map(InetAddress::getHostAddress)
+                        .toList();
+        if (networks.size() > 1
+                && opened.channel().getRemoteAddress() instanceof InetSocketAddress used) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "The hosts share several networks. Rank %d reaches %s at %s; its addresses are %s. Name the interfaces of the fastest network with --network-interfaces (HOROVOD_NETWORK_INTERFACES)."
+                            .formatted(
+                                    rank,
+                                    other.host(),
+                                    used.getAddress().getHostAddress(),
+                                    String.join(", ", networks)));
+        }
+    }
+
+    /// The address of a container network is the same on every host, and no way to another.
+    private static boolean isOnThisHost(InetAddress address) {
+        try {
+            return NetworkInterface.getByInetAddress(address) != null;
+        } catch (SocketException e) {
+            return false;
+        }
     }
 
     /// The answer of the intended rank, if it was reached and rejected the connection.

@@ -21,9 +21,10 @@ public final class FunctionServerAddresses {
     /// For ranks on other machines: every address of this machine that they may reach. They try
     /// all.
     ///
-    /// @param interfaces the names of the network interfaces to use; empty for all
+    /// @param interfaces the names of the network interfaces to use; all are used if this machine
+    ///     has none of them
     public static String reachable(int port, List<String> interfaces) {
-        return LocalAddresses.ofInterfaces(interfaces)
+        return LocalAddresses.ofInterfacesOrAll(interfaces)
                 .reachableFromOtherHosts()
                 .addresses()
                 .stream()

@@ -200,7 +200,7 @@ public final class MpiRunner {
     private static List<InetAddress> addresses(MpiJob job) {
         return job.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed)
                 ? List.of(InetAddress.getLoopbackAddress())
-                : LocalAddresses.ofInterfaces(job.interfaces())
+                : LocalAddresses.ofInterfacesOrAll(job.interfaces())
                         .reachableFromOtherHosts()
                         .addresses();
     }
