@@ -3,6 +3,7 @@ package org.horovod4j.runtime;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.elastic.registry.GenerationMembership;
+import org.horovod4j.log.Log;
 import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
@@ -15,6 +16,7 @@ import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.SharedMemory;
+import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.local.LocalMemoryDomain;
 import org.horovod4j.transport.local.LocalPipes;
 import org.horovod4j.transport.local.LocalTransport;
@@ -22,6 +24,8 @@ import org.horovod4j.transport.tcp.TcpTransport;
 import org.horovod4j.transport.tcp.TcpTuning;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +41,8 @@ record RankBootstrap(
         GenerationMembership membership,
         Kernels kernels,
         @Nullable Autotuner previousAutotuner) {
+    private static final Logger LOGGER = Log.of(RankBootstrap.class);
+
     /// Starts the only rank of a job.
     Rank startAlone() {
         WorldState state = new WorldState();
@@ -103,6 +109,7 @@ record RankBootstrap(
             List<RankInfo> members = control.join(self, state);
             point.allJoined(); // before a rank can end and a next run look for its own server
             channels.setMembers(members, world);
+            warnAboutAlias(members);
             SharedMemory memory = explainingLoss(state, () -> region.map(members, settings.rank()));
             // A rank that has passed this may end at once: its memory must be mapped before.
             checkSameAlgorithm(control.allgather("memory mapped", commonSettings()));
@@ -113,6 +120,24 @@ record RankBootstrap(
             control.leave(Map.of(), false, "could not start: " + e.getMessage());
             control.close();
             throw e;
+        }
+    }
+
+    /// Warns once for each further name of a host: on the first rank that has that name.
+    private void warnAboutAlias(List<RankInfo> members) {
+        String host = settings.host();
+        String first = Topology.firstNames(members).getOrDefault(host, host);
+        int firstRank =
+                members.stream()
+                        .filter(it -> it.host().equals(host))
+                        .findFirst()
+                        .orElseThrow()
+                        .rank();
+        if (!first.equals(host) && firstRank == settings.rank()) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "Hosts %s and %s are the same machine. Its ranks are numbered as those of one host, and variables such as HOROVOD_LOCAL_RANK may differ from that. Name it once, with all its slots."
+                            .formatted(first, host));
         }
     }
 

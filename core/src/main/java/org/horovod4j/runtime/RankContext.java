@@ -71,11 +71,16 @@ public record RankContext(
         return new FailureHandler(state, control);
     }
 
+    /// The numbers that the process was given, unless a host has several names: a launcher then
+    /// counts it several times.
     Placement placement() {
         Topology topology = topology();
+        boolean hasAliases = Topology.firstNames(members).size() > topology.hosts().size();
+        RankAndSize foundLocal = new RankAndSize(topology.localRank(), topology.localSize());
+        RankAndSize foundCross = new RankAndSize(topology.crossRank(), topology.crossSize());
         return new Placement(
-                local == null ? new RankAndSize(topology.localRank(), topology.localSize()) : local,
-                cross == null ? new RankAndSize(topology.crossRank(), topology.crossSize()) : cross,
+                local == null || hasAliases ? foundLocal : local,
+                cross == null || hasAliases ? foundCross : cross,
                 topology.isHomogeneous());
     }
 }

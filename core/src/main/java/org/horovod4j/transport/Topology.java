@@ -3,12 +3,15 @@ package org.horovod4j.transport;
 import org.horovod4j.spi.RankInfo;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /// Which ranks run where. Hosts determine the local and cross ranks that users see; domains are
 /// groups of ranks that share memory.
+///
+/// Ranks that share memory are on one host, even if users gave it several names.
 ///
 /// @param rank this rank
 /// @param hosts the ranks of each host, ascending; hosts are ordered by their first rank
@@ -22,15 +25,31 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
 
     /// The topology of `members` as `rank` sees it.
     public static Topology of(int rank, List<RankInfo> members) {
+        Map<String, String> firstNames = firstNames(members);
         Map<String, List<Integer>> hosts = new LinkedHashMap<>();
         Map<String, List<Integer>> domains = new LinkedHashMap<>();
         for (RankInfo rankInfo : members) {
-            hosts.computeIfAbsent(rankInfo.host(), _ -> new ArrayList<>()).add(rankInfo.rank());
+            String host = firstNames.getOrDefault(rankInfo.host(), rankInfo.host());
+            hosts.computeIfAbsent(host, _ -> new ArrayList<>()).add(rankInfo.rank());
             String domain =
                     rankInfo.domain().isEmpty() ? "rank " + rankInfo.rank() : rankInfo.domain();
             domains.computeIfAbsent(domain, _ -> new ArrayList<>()).add(rankInfo.rank());
         }
         return new Topology(rank, List.copyOf(hosts.values()), List.copyOf(domains.values()));
+    }
+
+    /// For each name of a host the first name by which `members` know it.
+    public static Map<String, String> firstNames(List<RankInfo> members) {
+        Map<String, String> byName = new LinkedHashMap<>();
+        Map<String, String> byDomain = new HashMap<>();
+        for (RankInfo each : members) {
+            String known = byDomain.getOrDefault(each.domain(), each.host());
+            String first = byName.computeIfAbsent(each.host(), _ -> known);
+            if (!each.domain().isEmpty()) {
+                byDomain.putIfAbsent(each.domain(), first);
+            }
+        }
+        return byName;
     }
 
     public int size() {

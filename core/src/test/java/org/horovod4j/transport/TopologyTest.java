@@ -37,6 +37,18 @@ class TopologyTest {
     }
 
     @Test
+    void namesOfOneMachineAreOneHost() {
+        List<Topology> ranks =
+                topologies(
+                        new String[] {"w0", "w1", "w0.local", "w1"},
+                        new String[] {"d0", "d1", "d0", "d1"});
+        assertThat(ranks).extracting(Topology::localRank).containsExactly(0, 0, 1, 1);
+        assertThat(ranks).extracting(Topology::localSize).containsOnly(2);
+        assertThat(ranks).extracting(Topology::crossRank).containsExactly(0, 1, 0, 1);
+        assertThat(ranks).extracting(Topology::crossSize).containsOnly(2);
+    }
+
+    @Test
     void oneSlotAndTwoSlots() {
         List<Topology> ranks = topologies("w0", "w1", "w1");
         assertThat(ranks).extracting(Topology::localRank).containsExactly(0, 0, 1);

@@ -3,6 +3,8 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.RankFunction;
@@ -189,11 +191,14 @@ class LauncherIT {
     }
 
     @Test
-    void differentNamesOfThisMachineAreSeparateHosts(@TempDir Path folder) throws Exception {
+    void ranksOfOneMachineAreNumberedTogetherUnderAllItsNames(@TempDir Path folder)
+            throws Exception {
         Path file = Files.writeString(folder.resolve("hosts"), "localhost slots=2\n127.0.0.1:1\n");
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
         List<String> places =
                 Launcher.processes(3)
                         .hostFile(file)
+                        .output(new ByteArrayOutputStream(), err)
                         .run(
                                 comm ->
                                         System.getenv("HOROVOD_HOSTNAME")
@@ -201,7 +206,9 @@ class LauncherIT {
                                                 + comm.localRank()
                                                 + " "
                                                 + comm.crossRank());
-        assertThat(places).containsExactly("localhost 0 0", "localhost 1 0", "127.0.0.1 0 1");
+        assertThat(places).containsExactly("localhost 0 0", "localhost 1 0", "127.0.0.1 2 0");
+        assertThat(err.toString(UTF_8))
+                .containsOnlyOnce("Hosts localhost and 127.0.0.1 are the same machine");
     }
 
     @Test
