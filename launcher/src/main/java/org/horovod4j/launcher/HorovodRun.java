@@ -58,7 +58,7 @@ public final class HorovodRun {
             launcherConsole.printMessage(String.valueOf(e.getMessage()));
             return USAGE;
         } catch (Hosts.NotReadyException e) {
-            launcherConsole.printMessage(String.valueOf(e.getMessage()));
+            launcherConsole.printMessage(e.summary() + ".");
             return FAILURE;
         } catch (IOException e) {
             launcherConsole.printMessage(
@@ -83,6 +83,9 @@ public final class HorovodRun {
             FixedLaunch.ExitListener exitListener)
             throws IOException, InterruptedException {
         LaunchContext.checkOptions(launch.mergedWith(environment));
+        if (launch.outputSettings().timestamps()) {
+            launcherConsole.useTimestamps();
+        }
         LaunchContext context = new LaunchContext(launcherConsole, launch, settings, environment);
         return switch (launch.controller()) {
             case Controller.BuiltIn() when launch.elasticity().isPresent() ->

@@ -41,8 +41,22 @@ final class Hosts implements AutoCloseable {
     static final class NotReadyException extends IOException {
         private static final long serialVersionUID = 1;
 
-        NotReadyException(String message) {
-            super(message);
+        private final String summary;
+
+        /// @param problems for each host, as in "node2: it has no java"
+        NotReadyException(int hosts, List<String> problems) {
+            super(summary(hosts, problems) + ":\n  " + String.join("\n  ", problems));
+            this.summary = summary(hosts, problems);
+        }
+
+        private static String summary(int hosts, List<String> problems) {
+            return "%d of %d hosts are not ready, so nothing was started"
+                    .formatted(problems.size(), hosts);
+        }
+
+        /// The first line, for a user who has seen the others as they became known.
+        String summary() {
+            return summary;
         }
     }
 
@@ -72,7 +86,8 @@ final class Hosts implements AutoCloseable {
 
     /// Makes all these hosts ready, at the same time.
     ///
-    /// @param launcherConsole shows how many are ready
+    /// @param launcherConsole shows how many are ready, and what is wrong with a host as soon as
+    ///     that is known: others may take as long as the start timeout
     /// @throws ConfigurationException when a command cannot be found on this machine
     /// @throws NotReadyException when other hosts are not ready
     void addAll(List<Host> hosts, LauncherConsole launcherConsole)
@@ -92,9 +107,7 @@ final class Hosts implements AutoCloseable {
         List<String> problems =
                 addRemote(remote, launcherConsole).stream().flatMap(Optional::stream).toList();
         if (!problems.isEmpty()) {
-            throw new NotReadyException(
-                    "%d of %d hosts are not ready, so nothing was started:\n%s"
-                            .formatted(problems.size(), hosts.size(), String.join("\n", problems)));
+            throw new NotReadyException(hosts.size(), problems);
         }
     }
 
@@ -108,8 +121,13 @@ final class Hosts implements AutoCloseable {
                     hosts,
                     host -> {
                         Optional<String> problem = tryAddRemote(host);
+                        problem.ifPresent(
+                                it ->
+                                        launcherConsole.printMessage(
+                                                "host %s is not ready: %s"
+                                                        .formatted(host.name(), it)));
                         startupProgress.joined(hosts.indexOf(host));
-                        return problem;
+                        return problem.map(it -> "%s: %s".formatted(host.name(), it));
                     });
         }
     }
@@ -119,7 +137,7 @@ final class Hosts implements AutoCloseable {
             HostAgent _ = addRemote(host);
             return Optional.empty();
         } catch (HostNotReadyException | IOException | ConfigurationException e) {
-            return Optional.of("  %s: %s".formatted(host.name(), e.getMessage()));
+            return Optional.of(String.valueOf(e.getMessage()));
         }
     }
 

@@ -71,8 +71,10 @@ class ExitCodesIT {
                 LauncherProcess.start("-np", "2", "-H", "elsewhere.invalid:2", "true")) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .startsWith("horovodrun: 1 of 1 hosts are not ready, so nothing was started:\n")
-                    .contains("  elsewhere.invalid: its name cannot be resolved.");
+                    .startsWith(
+                            "horovodrun: host elsewhere.invalid is not ready: its name cannot be"
+                                    + " resolved.")
+                    .endsWith("horovodrun: 1 of 1 hosts are not ready, so nothing was started.\n");
         }
     }
 

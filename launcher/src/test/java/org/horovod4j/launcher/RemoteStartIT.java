@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -78,7 +79,7 @@ class RemoteStartIT {
             assertThat(launcher.stderr())
                     .contains(
                             "1 of 2 hosts are not ready",
-                            "  busy.invalid: after 5 tries, no connection")
+                            "host busy.invalid is not ready: after 5 tries, no connection")
                     .contains("Connection reset by peer");
         }
     }
@@ -98,7 +99,7 @@ class RemoteStartIT {
                         "here")) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .contains("busy.invalid: not ready after 1 s, while connecting to it");
+                    .contains("is not ready: not ready after 1 s, while connecting to it");
         }
     }
 
@@ -143,13 +144,41 @@ class RemoteStartIT {
                         started.toString())) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr().lines().toList())
-                    .satisfiesExactly(
-                            first -> assertThat(first).contains("2 of 3 hosts are not ready"),
-                            second -> assertThat(second).contains("refused.invalid: it refuses"),
-                            third ->
-                                    assertThat(third)
-                                            .contains("denied.invalid: it refuses the login"));
+                    .satisfiesExactlyInAnyOrder(
+                            line -> assertThat(line).contains("refused.invalid is not ready: it "),
+                            line -> assertThat(line).contains("denied.invalid is not ready: it "),
+                            line -> assertThat(line).contains("2 of 3 hosts are not ready"))
+                    .last()
+                    .asString()
+                    .endsWith("2 of 3 hosts are not ready, so nothing was started.");
             assertThat(started).doesNotExist();
+        }
+    }
+
+    /// The other host hangs until the start timeout.
+    @Test
+    void unreadyHostIsReportedWhileAnotherHangs() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "2",
+                        "-H",
+                        "silent.invalid:1,refused.invalid:1",
+                        "--start-timeout",
+                        "5",
+                        "--prefix-output-with-timestamp",
+                        "true")) {
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> launcher.stderr().contains("host refused.invalid is not ready"));
+            assertThat(launcher.isAlive()).isTrue();
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr().lines())
+                    .satisfiesExactly(
+                            line -> assertThat(line).contains("host refused.invalid is not ready"),
+                            line -> assertThat(line).contains("host silent.invalid is not ready"),
+                            line -> assertThat(line).contains("2 of 2 hosts are not ready"))
+                    .allSatisfy(
+                            line -> assertThat(line).matches("\\d{4}-\\d\\d-\\S+ horovodrun: .*"));
         }
     }
 
@@ -159,7 +188,9 @@ class RemoteStartIT {
                 ssh.start("-np", "1", "-H", "far.invalid:1", "no-such-command")) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .contains("  far.invalid: command 'no-such-command' not found in the folders");
+                    .contains(
+                            "host far.invalid is not ready: command 'no-such-command' not found in"
+                                    + " the folders");
         }
     }
 

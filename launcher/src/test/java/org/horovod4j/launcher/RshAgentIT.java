@@ -110,7 +110,10 @@ class RshAgentIT {
         try (LauncherProcess launcher = startThrough(deaf, "-np", "1", "-H", "hvdssh1:1", "true")) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .contains("hvdssh1: " + deaf + ", which OMPI_MCA_plm_rsh_agent names, ended (")
+                    .contains(
+                            "hvdssh1 is not ready: "
+                                    + deaf
+                                    + ", which OMPI_MCA_plm_rsh_agent names, ended (")
                     .contains("Let '" + deaf + " hvdssh1 cat' repeat what it reads first");
         }
         Path missing = hosts.folder().resolve("no-agent.sh");
@@ -119,7 +122,9 @@ class RshAgentIT {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .containsPattern(
-                            "hvdssh1: " + missing + ", which .* ended \\(exit code 127\\): ");
+                            "hvdssh1 is not ready: "
+                                    + missing
+                                    + ", which .* ended \\(exit code 127\\): ");
         }
     }
 }

@@ -71,7 +71,7 @@ class SlowNetworkIT {
                         "true")) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
-                    .contains("hvdssh1: ")
+                    .contains("host hvdssh1 is not ready: ")
                     .containsAnyOf("not ready after 3 s", "timed out");
         } finally {
             hosts.removeLimits(1);

@@ -52,7 +52,8 @@ enum LauncherFlag {
     COPY(
             "--copy PATH",
             "A file or folder to copy to other hosts, such as the jar of the program; may"
-                    + " be given several times."),
+                    + " be given several times. Its path in the command is replaced by that of"
+                    + " the copy."),
     GLOO(
             "--gloo",
             "horovodrun starts the processes, locally and through ssh. This is the default."),
@@ -69,7 +70,7 @@ enum LauncherFlag {
             "Also write the output of each rank to DIR/rank.<n>/stdout and stderr."),
     TIMESTAMPS(
             "-prefix-timestamp --prefix-output-with-timestamp",
-            "Print the time before each line of output."),
+            "Print the time before each line of output and of horovodrun."),
     VERBOSE("--verbose", "Print each step and the command that is run."),
     CHECK_BUILD(
             "-cb --check-build",

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /// The two output streams of the launcher, shared by all ranks.
 ///
@@ -48,6 +49,7 @@ public final class LauncherConsole {
     private boolean hasStatus;
     private boolean hasOutput;
     private String lastMessage = "";
+    private Supplier<String> timestamp = OutputTargets.timestamp(false);
 
     public LauncherConsole(OutputStream out, OutputStream err) {
         this(out, err, false);
@@ -144,10 +146,18 @@ public final class LauncherConsole {
         print(StandardStream.STDOUT, text);
     }
 
+    /// Puts the time before each line of all messages that follow, as before the lines of ranks.
+    public synchronized void useTimestamps() {
+        timestamp = OutputTargets.timestamp(true);
+    }
+
     /// Prints a message of the launcher on standard error, after `horovodrun: `.
     public synchronized void printMessage(String message) {
         lastMessage = message.strip();
-        print(StandardStream.STDERR, "horovodrun: " + message + "\n");
+        String time = timestamp.get();
+        print(
+                StandardStream.STDERR,
+                ("horovodrun: " + message).replaceAll("(?m)^", time) + "\n");
     }
 
     /// The last message of the launcher; empty if there was none. When a job fails, it names the

@@ -59,7 +59,7 @@ public record OutputTargets(
 
     /// As in `2026-11-15T12:20:33.123+01:00` and a blank. Lines of several hosts and days sort by
     /// it, unlike Horovod's `Sun Nov 15 12:20:33 2026`.
-    private static Supplier<String> timestamp(boolean isWanted) {
+    static Supplier<String> timestamp(boolean isWanted) {
         if (!isWanted) {
             return () -> "";
         }

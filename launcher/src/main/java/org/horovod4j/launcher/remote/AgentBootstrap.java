@@ -74,9 +74,13 @@ final class AgentBootstrap {
             case "no-folder" ->
                     throw new HostNotReadyException(
                             """
-                            it has no folder %s, where the program is to run. Make it there, or \
+                            it has no folder %s, where the program is to run%s. Make it there, or \
                             start in a folder that all hosts have."""
-                                    .formatted(settings.folder()));
+                                    .formatted(
+                                            settings.folder(),
+                                            settings.copies().isEmpty()
+                                                    ? ""
+                                                    : ", and it cannot be made"));
             case "no-java" ->
                     throw new HostNotReadyException(
                             """
@@ -134,6 +138,7 @@ final class AgentBootstrap {
     private String script() throws IOException {
         return """
                folder=%s
+               create=%s
                wanted=%s
                same=%s
                needed=%d
@@ -141,6 +146,7 @@ final class AgentBootstrap {
                %s"""
                 .formatted(
                         quoted(settings.folder().toString()),
+                        settings.copies().isEmpty() ? "" : "yes",
                         quoted(settings.java()),
                         quoted(currentJava().toString()),
                         JavaHome.REQUIRED_VERSION,

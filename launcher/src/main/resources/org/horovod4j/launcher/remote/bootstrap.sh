@@ -3,6 +3,7 @@
 #
 # Variables that are set before:
 # - folder: the working directory of the program
+# - create: "yes" to create that folder if it is missing, or empty
 # - wanted: the java to use, or empty
 # - same: the java that runs the launcher
 # - needed: the minimum Java version
@@ -28,6 +29,7 @@ suits() {
     return 1
 }
 
+[ -z "$create" ] || mkdir -p "$folder" 2>/dev/null
 cd "$folder" 2>/dev/null || {
     answer no-folder
     exit 1

@@ -28,6 +28,19 @@ class LauncherConsoleTest {
         launcherConsole.printMessage("b");
     }
 
+    @Test
+    void messagesCarryTimeOnEachLine() {
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
+        LauncherConsole launcherConsole = new LauncherConsole(errors, errors);
+        launcherConsole.useTimestamps();
+        launcherConsole.printMessage("the job failed.\n  Its last lines:");
+        assertThat(errors.toString(UTF_8).lines())
+                .satisfiesExactly(
+                        line -> assertThat(line).matches("\\d{4}-\\S+ horovodrun: the job.*"),
+                        line -> assertThat(line).matches("\\d{4}-\\S+   Its last lines:"));
+        assertThat(launcherConsole.lastMessage()).startsWith("the job failed.");
+    }
+
     private static final class BrokenPipe extends OutputStream {
         @Override
         public void write(int b) throws IOException {

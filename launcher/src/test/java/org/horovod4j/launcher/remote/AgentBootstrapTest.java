@@ -111,6 +111,26 @@ class AgentBootstrapTest {
         assertThat(temporary).isEmptyDirectory();
     }
 
+    @Test
+    void missingWorkingFolderIsCreatedForCopies() throws Exception {
+        Path missing = folder.resolve("with blank/new/folder");
+        RemoteHostSettings plain = job(missing, null);
+        assertThatThrownBy(() -> run(plain, ""))
+                .isInstanceOf(HostNotReadyException.class)
+                .hasMessageContaining("it has no folder " + missing);
+        RemoteHostSettings copying =
+                new RemoteHostSettings(
+                        plain.jobVariable(),
+                        TIMEOUT,
+                        TIMEOUT,
+                        missing,
+                        null,
+                        List.of(folder.resolve("app.jar")),
+                        Map.of());
+        var _ = run(copying, "");
+        assertThat(missing).isEmptyDirectory();
+    }
+
     private static AgentMessage nextMessage(AgentConnection agentConnection) throws IOException {
         AgentMessage agentMessage;
         do {
