@@ -5,6 +5,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.Tensor;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.spi.CompositeCall;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -30,26 +31,27 @@ final class ObjectCollectives {
                 set.rank() == rootRank
                         ? EncodedObject.of(object)
                         : new EncodedObject(new byte[0], null);
+        Communicator parts = CompositeCall.mark(communicator, name, "broadcastObject");
         long[] length = {mine.length()};
-        communicator.broadcast(name + ".size", Tensor.of(length), rootRank);
+        parts.broadcast(name + ".size", Tensor.of(length), rootRank);
         mine.check();
         checkOther(name, set.ranks().get(rootRank), length[0]);
         byte[] bytes = set.rank() == rootRank ? mine.bytes : new byte[Math.toIntExact(length[0])];
-        communicator.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
+        parts.broadcast(name + ".bytes", Tensor.of(bytes), rootRank);
         return decoded(Tensor.of(bytes));
     }
 
     <T extends @Nullable Object> List<T> allgather(String name, T object) {
         EncodedObject mine = EncodedObject.of(object);
+        Communicator parts = CompositeCall.mark(communicator, name, "allgatherObject");
         long[] lengths =
-                communicator
-                        .allgather(name + ".size", Tensor.of(new long[] {mine.length()}))
+                parts.allgather(name + ".size", Tensor.of(new long[] {mine.length()}))
                         .toLongArray();
         mine.check();
         for (int rank = 0; rank < lengths.length; rank++) {
             checkOther(name, set.ranks().get(rank), lengths[rank]);
         }
-        Tensor all = communicator.allgather(name + ".bytes", Tensor.of(mine.bytes));
+        Tensor all = parts.allgather(name + ".bytes", Tensor.of(mine.bytes));
         List<T> objects = new ArrayList<>();
         long start = 0;
         for (long length : lengths) {

@@ -23,6 +23,7 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.sparse.SparseAllreduce;
 import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CompositeCall;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -34,7 +35,8 @@ import java.util.stream.IntStream;
 
 /// Checks a program's calls as far as one rank can check them alone ([ArgumentChecks]), and submits
 /// them as requests.
-final class RankCommunicator implements Communicator, FrameworkSettings.Source {
+final class RankCommunicator
+        implements Communicator, FrameworkSettings.Source, CompositeCall.Marker {
     private final RankSet set;
     private final int rank;
     private final int size;
@@ -46,7 +48,14 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     private final Rank rankRuntime;
     private final ArgumentChecks checks;
     private final ObjectCollectives objectCollectives;
-    private final GroupNames groupNames = new GroupNames();
+    private final GroupNames groupNames;
+
+    /// The call that all operations of this communicator are parts of.
+    private final CompositeCall call;
+
+    /// The communicator that the program has: this one, or the one that [#within] was called on.
+    private final RankCommunicator origin;
+
     private volatile boolean isClosed;
 
     /// @param rankRuntime of this process; the communicators of all its process sets share it
@@ -63,6 +72,31 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         this.rankRuntime = rankRuntime;
         this.checks = new ArgumentChecks(set, processSet);
         this.objectCollectives = new ObjectCollectives(this, set);
+        this.groupNames = new GroupNames();
+        this.call = CompositeCall.NONE;
+        this.origin = this;
+    }
+
+    private RankCommunicator(RankCommunicator origin, CompositeCall call) {
+        this.set = origin.set;
+        this.rank = origin.rank;
+        this.size = origin.size;
+        this.kernels = origin.kernels;
+        this.placement = origin.placement;
+        this.agent = origin.agent;
+        this.backend = origin.backend;
+        this.processSet = origin.processSet;
+        this.rankRuntime = origin.rankRuntime;
+        this.checks = origin.checks;
+        this.objectCollectives = origin.objectCollectives;
+        this.groupNames = origin.groupNames;
+        this.call = call;
+        this.origin = origin;
+    }
+
+    @Override
+    public Communicator within(CompositeCall other) {
+        return origin == this ? new RankCommunicator(this, other) : this;
     }
 
     @Override
@@ -130,7 +164,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         Tensor out = input == output ? in : unconfined(output);
         Tensor _ =
                 agent.perform(
-                        allreduceRequest(name, in, out, options.op(), options.scale()),
+                        marked(allreduceRequest(name, in, out, options.op(), options.scale())),
                         allreduce(in, out));
         return copyBack(out, output);
     }
@@ -154,7 +188,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             return allreduceCompressed(name, input, output, options.compressor().get(), options);
         }
         return agent.submit(
-                allreduceRequest(name, input, output, options.op(), options.scale()),
+                marked(allreduceRequest(name, input, output, options.op(), options.scale())),
                 allreduce(input, output));
     }
 
@@ -172,8 +206,9 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                 input == output && scale.prescale() == 1.0
                         ? input
                         : scaledCopy(input, scale.prescale());
+        Communicator parts = CompositeCall.mark(this, name, "compressed allreduce");
         return compressor
-                .allreduceAsync(this, name, sent, options.op())
+                .allreduceAsync(parts, name, sent, options.op())
                 .thenApply(
                         reduced ->
                                 copyBack(
@@ -204,13 +239,14 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         }
         if (options.compressor().isPresent()) {
             String[] names = groupNames.of(name, tensors.size());
+            Communicator parts = within(group("groupedAllreduce", name, names.length));
             return Handle.allOf(
                     IntStream.range(0, names.length)
-                            .mapToObj(i -> allreduceAsync(names[i], tensors.get(i), options))
+                            .mapToObj(i -> parts.allreduceAsync(names[i], tensors.get(i), options))
                             .toList());
         }
         return submitGroup(
-                name,
+                group("groupedAllreduce", name, tensors.size()),
                 tensors,
                 (member, tensor) ->
                         allreduceRequest(member, tensor, tensor, options.op(), options.scale()),
@@ -228,21 +264,26 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
     public Tensor allgather(String name, Tensor tensor) {
         checkNotClosed();
         return agent.perform(
-                allgatherRequest(name, tensor), new Operation.Allgather(unconfined(tensor)));
+                marked(allgatherRequest(name, tensor)),
+                new Operation.Allgather(unconfined(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
         checkNotClosed();
         ArgumentChecks.checkNotConfined(name, tensor);
-        return agent.submit(allgatherRequest(name, tensor), new Operation.Allgather(tensor));
+        return agent.submit(
+                marked(allgatherRequest(name, tensor)), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
         checkNotClosed();
         return submitGroup(
-                name, tensors, RankCommunicator::allgatherRequest, Operation.Allgather::new);
+                group("groupedAllgather", name, tensors.size()),
+                tensors,
+                RankCommunicator::allgatherRequest,
+                Operation.Allgather::new);
     }
 
     @Override
@@ -252,7 +293,8 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         Tensor data = unconfined(tensor);
         Tensor _ =
                 agent.perform(
-                        Request.broadcast(name, data, rootRank), new Operation.Broadcast(data));
+                        marked(Request.broadcast(name, data, rootRank)),
+                        new Operation.Broadcast(data));
         return copyBack(data, tensor);
     }
 
@@ -262,7 +304,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         checks.checkRoot(name, rootRank);
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                Request.broadcast(name, tensor, rootRank), new Operation.Broadcast(tensor));
+                marked(Request.broadcast(name, tensor, rootRank)), new Operation.Broadcast(tensor));
     }
 
     @Override
@@ -273,7 +315,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         }
         int[] rows = checks.alltoallRows(name, tensor, options);
         return agent.perform(
-                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
+                marked(Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor)),
                 new Operation.Alltoall(unconfined(tensor), rows));
     }
 
@@ -290,7 +332,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         int[] rows = checks.alltoallRows(name, tensor, options);
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor),
+                marked(Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor)),
                 new Operation.Alltoall(tensor, rows));
     }
 
@@ -301,7 +343,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
             return reducescatterAsync(name, tensor, options).join();
         }
         return agent.perform(
-                reducescatterRequest(name, tensor, options),
+                marked(reducescatterRequest(name, tensor, options)),
                 new Operation.Reducescatter(unconfined(tensor)));
     }
 
@@ -317,7 +359,8 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         }
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                reducescatterRequest(name, tensor, options), new Operation.Reducescatter(tensor));
+                marked(reducescatterRequest(name, tensor, options)),
+                new Operation.Reducescatter(tensor));
     }
 
     @Override
@@ -331,7 +374,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
                     .groupedReducescatterAsync(name, tensors, options.withoutProcessSet());
         }
         return submitGroup(
-                name,
+                group("groupedReducescatter", name, tensors.size()),
                 tensors,
                 (member, tensor) -> reducescatterRequest(member, tensor, options),
                 Operation.Reducescatter::new);
@@ -409,7 +452,7 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     @Override
     public boolean isOpen() {
-        return !isClosed && !rankRuntime.isClosed();
+        return !origin.isClosed && !rankRuntime.isClosed();
     }
 
     @Override
@@ -423,12 +466,12 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
         if (set.id() == 0) {
             rankRuntime.close();
         } else {
-            isClosed = true;
+            origin.isClosed = true;
         }
     }
 
     private void checkNotClosed() {
-        if (isClosed) {
+        if (origin.isClosed) {
             throw new IllegalStateException(
                     "this communicator of %s is closed: get another from ProcessSet.communicator()"
                             .formatted(processSet));
@@ -437,21 +480,31 @@ final class RankCommunicator implements Communicator, FrameworkSettings.Source {
 
     /// Submits one operation for each tensor.
     private Handle<List<Tensor>> submitGroup(
-            String name,
+            CompositeCall group,
             List<Tensor> tensors,
             RequestFactory request,
             Function<Tensor, Operation<Tensor>> operation) {
         int count = tensors.size();
         List<Request> requests = new ArrayList<>(count);
         List<Operation<Tensor>> operations = new ArrayList<>(count);
-        String[] names = groupNames.of(name, count);
+        String[] names = groupNames.of(group.name(), count);
+        CompositeCall outermost = origin == this ? group : call;
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
             ArgumentChecks.checkNotConfined(names[i], tensor);
-            requests.add(request.request(names[i], tensor).inGroup(name));
+            requests.add(request.request(names[i], tensor).within(outermost));
             operations.add(operation.apply(tensor));
         }
         return Handle.allOf(agent.submitAll(requests, operations));
+    }
+
+    private static CompositeCall group(String method, String name, int members) {
+        return new CompositeCall(name, method, members);
+    }
+
+    /// Marks a request as a part of the call of this communicator.
+    private Request marked(Request request) {
+        return origin == this ? request : request.within(call);
     }
 
     /// Creates the request for a member of a group.

@@ -8,6 +8,7 @@ import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.spi.CompositeCall;
 
 import java.util.List;
 
@@ -22,8 +23,8 @@ import java.util.List;
 ///
 /// | result | bytes received by each rank   |
 /// |--------|-------------------------------|
-/// | rows   | 32 per rank + all ranks' rows |
-/// | dense  | 32 per rank + an allreduce    |
+/// | rows   | 96 per rank + all ranks' rows |
+/// | dense  | 96 per rank + an allreduce    |
 public final class SparseAllreduce {
     /// Reduces the whole tensor if all ranks together have more rows than it has.
     public static final SparseAllreduce DEFAULT = new SparseAllreduce(1.0);
@@ -55,25 +56,20 @@ public final class SparseAllreduce {
         IndexedRows mine =
                 rowCoalescer.coalesce(IndexedRows.of(tensor.indices(), tensor.values()), denseRows);
         SparseRequest sparseRequest = new SparseRequest(tensor.denseShape(), op, denseThreshold);
-        return communicator
-                .allgatherAsync(name + ".terms", sparseRequest.toTensor(mine.count()))
+        Communicator parts = CompositeCall.mark(communicator, name, "sparseAllreduce");
+        return parts.allgatherAsync(name + ".terms", sparseRequest.toTensor(mine.count()))
                 .thenCompose(
                         gathered -> {
                             SparseRequest.GatheredTotals totals =
                                     sparseRequest.checkAgreement(name, gathered);
                             if (totals.rows() > denseThreshold * denseRows
                                     || totals.rows() > MAX_ROWS) {
-                                return reduceDense(communicator, name, tensor, mine, op);
+                                return reduceDense(parts, name, tensor, mine, op);
                             }
-                            return AverageDivisor.of(communicator, name, op, totals.ranks())
+                            return AverageDivisor.of(parts, name, op, totals.ranks())
                                     .thenCompose(
                                             divisor ->
-                                                    gatherRows(
-                                                            communicator,
-                                                            name,
-                                                            tensor,
-                                                            mine,
-                                                            divisor));
+                                                    gatherRows(parts, name, tensor, mine, divisor));
                         });
     }
 

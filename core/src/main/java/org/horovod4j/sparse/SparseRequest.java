@@ -23,14 +23,20 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
     private static final int ROWS = 0;
     private static final int OP = 1;
     private static final int DENSE_THRESHOLD = 2;
-    private static final int DIMENSIONS = 3;
+    private static final int RANK = 3;
+    private static final int DIMENSIONS = 4;
+
+    /// So many dimensions have room in every row. With more, ranks whose shapes have different
+    /// numbers of them fail with a mismatch of the gathered rows.
+    private static final int MIN_ROOM = 8;
 
     /// This request and the number of rows of this rank, as one row to gather.
     public Tensor toTensor(long rows) {
-        long[] header = new long[DIMENSIONS + shape.rank()];
+        long[] header = new long[rowLength()];
         header[ROWS] = rows;
         header[OP] = op.ordinal();
         header[DENSE_THRESHOLD] = Double.doubleToLongBits(denseThreshold);
+        header[RANK] = shape.rank();
         System.arraycopy(shape.toArray(), 0, header, DIMENSIONS, shape.rank());
         return Tensor.of(header, 1, header.length);
     }
@@ -41,7 +47,7 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
     /// @throws MismatchException on every rank, if the requests differ
     public GatheredTotals checkAgreement(String name, Tensor gathered) {
         long[] headers = gathered.toLongArray();
-        int length = DIMENSIONS + shape.rank();
+        int length = rowLength();
         Map<SparseRequest, List<Integer>> holders = new LinkedHashMap<>();
         long rows = 0;
         int ranks = headers.length / length;
@@ -62,8 +68,12 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
     /// @param ranks how many have data: all except those that have joined
     public record GatheredTotals(long rows, int ranks) {}
 
-    private SparseRequest read(long[] headers, int at) {
-        long[] dimensions = new long[shape.rank()];
+    private int rowLength() {
+        return DIMENSIONS + Math.max(shape.rank(), MIN_ROOM);
+    }
+
+    private static SparseRequest read(long[] headers, int at) {
+        long[] dimensions = new long[(int) headers[at + RANK]];
         System.arraycopy(headers, at + DIMENSIONS, dimensions, 0, dimensions.length);
         return new SparseRequest(
                 Shape.of(dimensions),

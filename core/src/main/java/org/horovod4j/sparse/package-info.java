@@ -4,7 +4,7 @@
 /// Start with [SparseAllreduce]. The ranks first exchange a [SparseRequest]. [RowCoalescer] adds rows
 /// with equal indices.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.kernel`, `org.horovod4j.spi`.
 /// - Invariant: all ranks decide by the same numbers and add rows in the order of ranks, so all end
 ///   with the same bits.
 @NullMarked

@@ -2,11 +2,15 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import static java.util.Map.entry;
+
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.testsupport.SimulatedHost;
@@ -16,26 +20,34 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /// Ranks that submit different requests under one name.
 class MismatchIT {
     /// What ranks may disagree on, and the error message: the value of rank 0 and that of the last
     /// rank.
     private static final Map<String, List<String>> OCCASIONS =
-            Map.of(
-                    "shape", List.of("allreduce of 'shape'", "[4] on rank", "[6] on rank LAST\n"),
-                    "large", List.of("[1000000] on rank 0\n", "on rank LAST\n"),
-                    "length", List.of("[4] on rank 0\n", "[1000000] on rank"),
-                    "columns",
+            Map.ofEntries(
+                    entry("shape", List.of("allreduce of", "[4] on rank", "[6] on rank LAST\n")),
+                    entry("large", List.of("[1000000] on rank 0\n", "on rank LAST\n")),
+                    entry("length", List.of("[4] on rank 0\n", "[1000000] on rank")),
+                    entry(
+                            "columns",
+                            List.of("allgather of", "[*, 4] on rank", "[*, 6] on rank LAST")),
+                    entry("type", List.of("float32 on rank", "int32 on rank LAST\n")),
+                    entry("op", List.of("SUM on rank", "MAX on rank LAST\n")),
+                    entry("scale", List.of("0.5", "rank LAST\n")),
+                    entry(
+                            "root",
+                            List.of("root rank 0 on rank 0\n", "root rank LAST on rank LAST\n")),
+                    entry("kind", List.of("allreduce on rank", "broadcast on rank LAST\n")),
+                    entry(
+                            "group",
                             List.of(
-                                    "allgather of 'columns'",
-                                    "[1, 4] on rank",
-                                    "[2, 6] on rank LAST"),
-                    "type", List.of("float32 on rank", "int32 on rank LAST\n"),
-                    "op", List.of("SUM on rank", "MAX on rank LAST\n"),
-                    "scale", List.of("0.5", "rank LAST\n"),
-                    "root", List.of("root rank 0 on rank 0\n", "root rank LAST on rank LAST\n"),
-                    "kind", List.of("allreduce on rank", "broadcast on rank LAST\n"));
+                                    "allreduce on rank",
+                                    "groupedAllreduce of 2 tensors on rank LAST\n")),
+                    entry("members", List.of("2 tensors on rank", "3 tensors on rank LAST\n")),
+                    entry("sparse", List.of("allreduce on", "sparseAllreduce on rank LAST\n")));
 
     private static final int STEPS = 12;
 
@@ -95,8 +107,22 @@ class MismatchIT {
                 }
                 case "root" -> Hvd.broadcastAsync(name, one(), wrong ? Hvd.rank() : 0);
                 case "kind" -> other ? Hvd.broadcastAsync(name, one(), 0) : sum(name, 1);
+                case "group" -> other ? group(name, 2) : sum(name, 1);
+                case "members" -> group(name, other ? 3 : 2);
+                case "sparse" -> other ? sparse(name) : sum(name, 1);
                 default -> throw new IllegalArgumentException(name);
             };
+        }
+
+        private static Handle<Tensor> group(String name, int members) {
+            List<Tensor> tensors = Stream.generate(Worker::one).limit(members).toList();
+            return Hvd.groupedAllreduceAsync(name, tensors, ReduceOp.SUM).thenApply(List::getFirst);
+        }
+
+        private static Handle<Tensor> sparse(String name) {
+            SparseTensor row =
+                    new SparseTensor(Tensor.of(new int[] {0}), one().reshape(1, 1), Shape.of(4, 1));
+            return Hvd.sparseAllreduceAsync(name, row, ReduceOp.SUM).thenApply(_ -> one());
         }
 
         private static Handle<Tensor> sum(String name, int length) {

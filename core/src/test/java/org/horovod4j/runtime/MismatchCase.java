@@ -7,7 +7,9 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
+import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
+import org.horovod4j.compression.TopK;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -37,6 +39,7 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
     /// Every kind of disagreement, about small tensors and about large ones.
     static List<MismatchCase> all() {
         List<MismatchCase> all = new ArrayList<>(betweenKinds());
+        all.addAll(aboutCompositeCalls());
         for (long rows : new long[] {4, 90_000}) {
             all.addAll(aboutReductions(rows));
             all.addAll(aboutMoves(rows));
@@ -72,6 +75,70 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
                                         .filter(odd -> !odd.equals(usual))
                                         .map(odd -> new MismatchCase(OPERATION, usual, odd)))
                 .toList();
+    }
+
+    /// Calls that run as operations with names of their own, against others of the same name.
+    private static List<MismatchCase> aboutCompositeCalls() {
+        RankRequest allreduce =
+                kind("allreduce", (comm, tensor) -> comm.allreduce("t", tensor, ReduceOp.SUM));
+        RankRequest broadcast = kind("broadcast", (comm, tensor) -> comm.broadcast("t", tensor, 0));
+        RankRequest allgather = kind("allgather", (comm, tensor) -> comm.allgather("t", tensor));
+        RankRequest pair = group("groupedAllreduce of 2 tensors", 2);
+        RankRequest gathered =
+                kind(
+                        "groupedAllgather of 2 tensors",
+                        (comm, tensor) ->
+                                comm.groupedAllgather("t", List.of(tensor, tensor.copy())));
+        RankRequest sparse = kind("sparseAllreduce", MismatchCase::sparse);
+        RankRequest topK =
+                kind(
+                        "compressed allreduce",
+                        (comm, tensor) ->
+                                comm.allreduce(
+                                        "t",
+                                        tensor,
+                                        AllreduceOptions.sum().withCompressor(TopK.ratio(0.5))));
+        RankRequest sent =
+                kind("broadcastObject", (comm, _) -> comm.broadcastObject("t", "text", 0));
+        RankRequest collected =
+                kind("allgatherObject", (comm, _) -> comm.allgatherObject("t", "text"));
+        MismatchCase sizes =
+                new MismatchCase(
+                        "groupedAllreduce of 't': the ranks disagree on the number of its tensors",
+                        group("2 tensors", 2),
+                        group("3 tensors", 3));
+        return List.of(
+                new MismatchCase(OPERATION, broadcast, sent),
+                new MismatchCase(OPERATION, sent, broadcast),
+                new MismatchCase(OPERATION, allgather, collected),
+                new MismatchCase(OPERATION, collected, sent),
+                new MismatchCase(OPERATION, allreduce, pair),
+                new MismatchCase(OPERATION, pair, allreduce),
+                new MismatchCase(OPERATION, pair, gathered),
+                new MismatchCase(OPERATION, allreduce, sparse),
+                new MismatchCase(OPERATION, sparse, pair),
+                new MismatchCase(OPERATION, allreduce, topK),
+                sizes);
+    }
+
+    private static RankRequest group(String words, int members) {
+        return kind(
+                words,
+                (comm, tensor) -> {
+                    List<Tensor> tensors = new ArrayList<>();
+                    for (int i = 0; i < members; i++) {
+                        tensors.add(i == 0 ? tensor : tensor.copy());
+                    }
+                    comm.groupedAllreduce("t", tensors, ReduceOp.SUM);
+                });
+    }
+
+    /// Rows 0 and 1 of a tensor of ten rows.
+    private static void sparse(Communicator communicator, Tensor tensor) {
+        SparseTensor rows =
+                new SparseTensor(
+                        Tensor.of(new int[] {0, 1}), tensor.reshape(2, 3), Shape.of(10, 3));
+        communicator.sparseAllreduceAsync("t", rows, ReduceOp.SUM).join();
     }
 
     private static RankRequest kind(String words, CollectiveCall collectiveCall) {
@@ -118,10 +185,10 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
         CollectiveCall fromFirst = (comm, tensor) -> comm.broadcast("t", tensor, 0);
         CollectiveCall fromLast = (comm, tensor) -> comm.broadcast("t", tensor, comm.size() - 1);
         return List.of(
-                quarrel("dimensions after the first", shape, Shape.of(rows, 7), gather),
-                quarrel("dimensions after the first", shape, Shape.of(6 * rows), gather),
-                quarrel("dimensions after the first", shape, Shape.of(rows, 7), alltoall),
-                quarrel("dimensions after the first", shape, Shape.of(rows, 2, 3), alltoall),
+                ragged(shape, "[*, 7]", Shape.of(rows, 7), gather),
+                ragged(shape, "[*]", Shape.of(6 * rows), gather),
+                ragged(shape, "[*, 7]", Shape.of(rows, 7), alltoall),
+                ragged(shape, "[*, 2, 3]", Shape.of(rows, 2, 3), alltoall),
                 quarrel("shape", shape, Shape.of(rows, 7), fromFirst),
                 quarrel(DataType.INT16, DataType.FLOAT16, shape, gather),
                 quarrel(DataType.INT16, DataType.FLOAT16, shape, alltoall),
@@ -156,6 +223,15 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
                 "data type",
                 new RankRequest(usual.toString(), usual, shape, collectiveCall),
                 new RankRequest(odd.toString(), odd, shape, collectiveCall));
+    }
+
+    /// One call whose first dimension may differ: the report shows the others.
+    private static MismatchCase ragged(
+            Shape usual, String oddWords, Shape odd, CollectiveCall collectiveCall) {
+        return new MismatchCase(
+                "dimensions after the first",
+                new RankRequest("[*, 6]", DataType.FLOAT32, usual, collectiveCall),
+                new RankRequest(oddWords, DataType.FLOAT32, odd, collectiveCall));
     }
 
     /// One call on tensors of two shapes.

@@ -127,6 +127,29 @@ class MismatchTest {
         {"ranks 0, 2, 4", "ranks 1, 3"}
     };
 
+    /// Ranks request by cache slot what they have requested before, whatever its first dimension is.
+    @MultiRankLayouts
+    void reportsShowNoFirstDimensionOfAnotherRankOrStep(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            for (int step = 0; step < 3; step++) {
+                                float[] rows = new float[4 * (step + comm.rank())];
+                                comm.allgather("rows", Tensor.of(rows, step + comm.rank(), 4));
+                            }
+                            int columns = comm.rank() == comm.size() - 1 ? 6 : 4;
+                            Tensor wrong = Tensor.of(new float[99 * columns], 99, columns);
+                            MismatchException report =
+                                    catchThrowableOfType(
+                                            MismatchException.class,
+                                            () -> comm.allgather("rows", wrong));
+                            assertThat(report.getMessage())
+                                    .contains("  [*, 4] on rank", "  [*, 6] on rank")
+                                    .doesNotContainPattern("\\[\\d");
+                            goesOn(comm);
+                        });
+    }
+
     @MultiRankLayouts
     void differentNamesWaitInsteadOfFailing(Layout layout) {
         layout.world()

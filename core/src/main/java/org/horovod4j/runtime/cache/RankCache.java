@@ -39,7 +39,7 @@ public final class RankCache {
                 known != null
                         && request.matches(known)
                         && request.shared() == known.shared()
-                        && request.group().equals(known.group());
+                        && request.call().equals(known.call());
         return same ? slot : -1;
     }
 }

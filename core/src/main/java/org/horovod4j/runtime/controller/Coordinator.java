@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,7 @@ public final class Coordinator {
     private final CoordinatorCache cache;
     private final Map<String, RequestTally> tallies = new LinkedHashMap<>();
     private final List<RequestTally> ready = new ArrayList<>();
+    private final CallConflicts callConflicts = new CallConflicts();
     private final Planner planner;
     private final BitSet joined = new BitSet();
     private final BitSet stopped = new BitSet();
@@ -195,6 +197,9 @@ public final class Coordinator {
         RequestTally requestTally =
                 tallies.computeIfAbsent(request.name(), name -> new RequestTally(name, size));
         requestTally.add(rank, request, segment);
+        if (request.isPart() || !callConflicts.isEmpty()) {
+            callConflicts.added(request, requestTally, tallies.get(request.programName()));
+        }
         requestListener.onRequest(request.name(), jobRanks.get(rank));
         if (rank == 0 && joined.isEmpty() && settings.planLocking) {
             planner.recordRequest(requestTally, request, segment);
@@ -238,20 +243,19 @@ public final class Coordinator {
         if (!ready.isEmpty()) {
             List<RequestTally> agreed = new ArrayList<>();
             for (RequestTally requestTally : ready) {
-                tallies.remove(requestTally.name());
+                close(requestTally);
                 String reason = failureReason(requestTally);
                 if (reason == null) {
                     agreed.add(requestTally);
                 } else {
-                    planner.clearHistory();
-                    decide(new CoordinatorMessage.Fail(requestTally.name(), reason));
-                    batchCount++;
+                    fail(requestTally, reason);
                 }
             }
             ready.clear();
             run(agreed);
             agreed.forEach(RequestTally::clearRequests);
         }
+        callConflicts.take(tallies, joined, size).values().forEach(this::failConflict);
         if (joined.cardinality() == size) {
             decide(new CoordinatorMessage.Joined(lastJoined));
             batchCount++;
@@ -259,14 +263,43 @@ public final class Coordinator {
         }
     }
 
+    /// Fails all operations of a name that the ranks use for different calls.
+    private void failConflict(List<RequestTally> conflicting) {
+        Map<Integer, Request> byRank = new HashMap<>();
+        for (RequestTally requestTally : conflicting) {
+            requestTally.requests().forEach(byRank::putIfAbsent);
+        }
+        String reason = mismatch(byRank);
+        for (RequestTally requestTally : conflicting) {
+            close(requestTally);
+            fail(requestTally, reason);
+        }
+    }
+
+    private void close(RequestTally requestTally) {
+        tallies.remove(requestTally.name());
+        if (!callConflicts.isEmpty()) {
+            callConflicts.removed(requestTally);
+        }
+    }
+
+    private void fail(RequestTally requestTally, String reason) {
+        planner.clearHistory();
+        List<Integer> ranks = List.copyOf(requestTally.requests().keySet());
+        decide(new CoordinatorMessage.Fail(requestTally.name(), reason, ranks));
+        batchCount++;
+    }
+
+    private String mismatch(Map<Integer, Request> byRank) {
+        SortedMap<Integer, Request> byJobRank = new TreeMap<>();
+        byRank.forEach((rank, request) -> byJobRank.put(jobRanks.get(rank), request));
+        return new MismatchReport(byJobRank).describe();
+    }
+
     /// The reason why an operation cannot run, or null.
     private @Nullable String failureReason(RequestTally requestTally) {
         if (!requestTally.isAgreed()) {
-            SortedMap<Integer, Request> byJobRank = new TreeMap<>();
-            requestTally
-                    .requests()
-                    .forEach((rank, request) -> byJobRank.put(jobRanks.get(rank), request));
-            return new MismatchReport(byJobRank).describe();
+            return mismatch(requestTally.requests());
         }
         return joined.isEmpty() ? null : failureReasonAfterJoin(requestTally);
     }
@@ -356,6 +389,7 @@ public final class Coordinator {
     /// the plan or request them again.
     private void clearRequests() {
         tallies.clear();
+        callConflicts.clear();
         ready.clear();
         joined.clear();
         planner.clearHistory();

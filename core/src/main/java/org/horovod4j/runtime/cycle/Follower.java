@@ -46,6 +46,7 @@ final class Follower {
     private static final long NEVER = Long.MAX_VALUE;
 
     private final int processSet;
+    private final int rank;
     private final int size;
     private final TensorQueue queue;
     private final ProcessSetState state;
@@ -108,6 +109,7 @@ final class Follower {
             Consumer<RankMessage> coordinator,
             StepListener stepListener) {
         this.processSet = context.processSet();
+        this.rank = context.rank();
         this.size = context.size();
         this.queue = queue;
         this.state = context.state();
@@ -247,7 +249,7 @@ final class Follower {
         decisionsSeen++;
         switch (decision) {
             case CoordinatorMessage.Run run -> run(run);
-            case CoordinatorMessage.Fail(String name, String reason) -> fail(name, reason);
+            case CoordinatorMessage.Fail fail -> fail(fail);
             case CoordinatorMessage.Joined(int lastRank) -> joined(lastRank);
             case CoordinatorMessage.Evict(List<Integer> slots) -> slots.forEach(cache::remove);
             case CoordinatorMessage.Lock lock -> lock(lock);
@@ -338,8 +340,10 @@ final class Follower {
                 locked);
     }
 
-    private void fail(String name, String reason) {
-        TensorEntry<?> tensorEntry = queue.find(name);
+    private void fail(CoordinatorMessage.Fail fail) {
+        String name = fail.name();
+        String reason = fail.reason();
+        TensorEntry<?> tensorEntry = fail.ranks().contains(rank) ? queue.find(name) : null;
         countDecision();
         if (recorder.isOn()) {
             recorder.negotiationFailed(processSet, name, reason);

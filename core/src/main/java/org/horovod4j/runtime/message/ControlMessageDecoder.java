@@ -24,6 +24,7 @@ import org.horovod4j.runtime.message.RankMessage.Ready;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.RankMessage.Stopped;
 import org.horovod4j.runtime.message.RankMessage.Submit;
+import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.spi.Tuning;
 
 import java.nio.BufferUnderflowException;
@@ -121,7 +122,7 @@ public final class ControlMessageDecoder {
                 int divisor = integer();
                 yield new Run(list(this::named), divisor);
             }
-            case FAIL -> new Fail(text(), text());
+            case FAIL -> new Fail(text(), text(), list(this::integer));
             case JOINED -> new Joined(integer());
             case EVICT -> new Evict(list(this::integer));
             case LOCK -> {
@@ -177,8 +178,13 @@ public final class ControlMessageDecoder {
                 op,
                 scale.equals(Scale.NONE) ? Scale.NONE : scale,
                 integer(),
-                text(),
+                call(),
                 flag());
+    }
+
+    private CompositeCall call() {
+        CompositeCall call = new CompositeCall(text(), text(), integer());
+        return call.equals(CompositeCall.NONE) ? CompositeCall.NONE : call;
     }
 
     private <T> T oneOf(T[] values) {

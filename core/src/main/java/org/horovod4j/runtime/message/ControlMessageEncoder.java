@@ -19,6 +19,7 @@ import org.horovod4j.runtime.message.RankMessage.Ready;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.RankMessage.Stopped;
 import org.horovod4j.runtime.message.RankMessage.Submit;
+import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.spi.Tuning;
 
 import java.nio.ByteBuffer;
@@ -121,10 +122,12 @@ public final class ControlMessageEncoder {
                 number(tensors.size());
                 tensors.forEach(this::named);
             }
-            case Fail(String name, String reason) -> {
+            case Fail(String name, String reason, List<Integer> ranks) -> {
                 tag(ControlMessageTag.FAIL);
                 text(name);
                 text(reason);
+                number(ranks.size());
+                ranks.forEach(this::number);
             }
             case Joined(int lastRank) -> {
                 tag(ControlMessageTag.JOINED);
@@ -191,8 +194,14 @@ public final class ControlMessageEncoder {
                 .putDouble(request.scale().prescale())
                 .putDouble(request.scale().postscale());
         number(request.rootRank());
-        text(request.group());
+        call(request.call());
         flag(request.shared());
+    }
+
+    private void call(CompositeCall call) {
+        text(call.name());
+        text(call.method());
+        number(call.members());
     }
 
     private void tag(ControlMessageTag controlMessageTag) {

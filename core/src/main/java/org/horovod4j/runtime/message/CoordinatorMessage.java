@@ -30,7 +30,14 @@ public sealed interface CoordinatorMessage {
     record Uncached(Request request, int slot) implements OperationRef {}
 
     /// The ranks have requested different things under one name.
-    record Fail(String name, String reason) implements CoordinatorMessage {}
+    ///
+    /// @param ranks those that have requested it, as ranks of the process set. An entry of this name
+    ///     on another rank is newer than the decision
+    record Fail(String name, String reason, List<Integer> ranks) implements CoordinatorMessage {
+        public Fail {
+            ranks = List.copyOf(ranks);
+        }
+    }
 
     /// All ranks have joined.
     record Joined(int lastRank) implements CoordinatorMessage {}

@@ -23,11 +23,8 @@ public final class MismatchReport {
 
     public String describe() {
         Request first = requests.firstEntry().getValue();
-        if (differ(Request::collectiveKind)) {
-            return report(
-                    "'%s': the ranks disagree on the operation".formatted(first.name()),
-                    request -> request.collectiveKind().toString(),
-                    "Use one operation per name, or different names.");
+        if (differ(Request::collectiveKind) || differ(Request::programCall)) {
+            return calls();
         }
         String prefix = first + ": the ranks disagree on its ";
         if (differ(Request::dataType)) {
@@ -42,7 +39,7 @@ public final class MismatchReport {
                             + (first.collectiveKind().isRagged()
                                     ? "dimensions after the first"
                                     : "shape"),
-                    request -> request.shape().toString(),
+                    MismatchReport::describedShape,
                     first.collectiveKind().isRagged()
                             ? "Only the first dimension may differ between ranks."
                             : "Give it one shape on every rank, or use allgather if the first"
@@ -73,6 +70,35 @@ public final class MismatchReport {
         return first
                 + ": another rank's message was not understood, although all ranks ask for the"
                 + " same. Use one version of Horovod4J on every rank.";
+    }
+
+    /// The ranks have called different methods for one name, or groups of different size.
+    private String calls() {
+        Request first = requests.firstEntry().getValue();
+        if (!differ(request -> request.call().method())
+                && differ(request -> request.call().members())) {
+            return report(
+                    "%s of '%s': the ranks disagree on the number of its tensors"
+                            .formatted(first.call().method(), first.programName()),
+                    request -> request.call().members() + " tensors",
+                    "Give the group the same tensors on every rank.");
+        }
+        String name = differ(Request::programName) ? first.name() : first.programName();
+        return report(
+                "'%s': the ranks disagree on the operation".formatted(name),
+                differ(Request::programCall)
+                        ? Request::programCall
+                        : request -> request.collectiveKind().toString(),
+                "Use one operation per name, or different names.");
+    }
+
+    /// A shape, with `*` for a first dimension that may differ between ranks. A cached request has
+    /// that of another rank or step.
+    private static String describedShape(Request request) {
+        String shape = request.shape().toString();
+        return request.collectiveKind().isRagged() && request.shape().rank() > 0
+                ? shape.replaceFirst("\\d+", "*")
+                : shape;
     }
 
     private Object agreedShape(Request request) {

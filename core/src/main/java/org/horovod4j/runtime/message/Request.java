@@ -5,9 +5,10 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.CompositeCall;
 
-/// An operation as a rank requests it: everything that the ranks must agree on, and two things that
-/// only decide what is fused.
+/// An operation as a rank requests it: everything that the ranks must agree on, the call it belongs
+/// to, and whether its memory is shared, which only decides what is fused.
 ///
 /// @param collectiveKind which collective
 /// @param name the tensor's name
@@ -17,7 +18,7 @@ import org.horovod4j.Tensor;
 /// @param scale factors before and after the reduction
 /// @param rootRank the rank whose tensor is broadcast, as a rank of the process set; -1 for other
 ///     kinds
-/// @param group the name of the group it was submitted in; empty without one
+/// @param call the call of the program that it is a part of, such as that of a group
 /// @param shared whether it is in memory that the ranks of a host share
 public record Request(
         CollectiveKind collectiveKind,
@@ -27,7 +28,7 @@ public record Request(
         ReduceOp op,
         Scale scale,
         int rootRank,
-        String group,
+        CompositeCall call,
         boolean shared) {
     public static final int NO_ROOT = -1;
     public static final int MAX_NAME = 1_000;
@@ -58,7 +59,7 @@ public record Request(
                 op,
                 scale,
                 NO_ROOT,
-                "",
+                CompositeCall.NONE,
                 shared);
     }
 
@@ -77,7 +78,7 @@ public record Request(
                 ReduceOp.SUM,
                 Scale.NONE,
                 rootRank,
-                "",
+                CompositeCall.NONE,
                 false);
     }
 
@@ -99,23 +100,22 @@ public record Request(
                 ReduceOp.SUM,
                 Scale.NONE,
                 NO_ROOT,
-                "",
+                CompositeCall.NONE,
                 false);
     }
 
-    public Request inGroup(String other) {
+    public Request within(CompositeCall other) {
         return new Request(
                 collectiveKind, name, dataType, shape, op, scale, rootRank, other, shared);
     }
 
     public Request withShape(Shape other) {
         return new Request(
-                collectiveKind, name, dataType, other, op, scale, rootRank, group, shared);
+                collectiveKind, name, dataType, other, op, scale, rootRank, call, shared);
     }
 
     public Request withShared(boolean other) {
-        return new Request(
-                collectiveKind, name, dataType, shape, op, scale, rootRank, group, other);
+        return new Request(collectiveKind, name, dataType, shape, op, scale, rootRank, call, other);
     }
 
     /// Whether this request and that of another rank match. The names are known to be equal.
@@ -148,10 +148,34 @@ public record Request(
         return shape.elementCount() * dataType.byteSize();
     }
 
+    /// The group it was submitted in, or the name of the call it is a part of; empty without one.
+    public String group() {
+        return call.name();
+    }
+
+    /// The name that the program gave.
+    public String programName() {
+        return isPart() ? call.name() : name;
+    }
+
+    /// What the program called.
+    public String programCall() {
+        return isPart() ? call.toString() : collectiveKind.toString();
+    }
+
+    /// Whether it is a part of a composite call.
+    public boolean isPart() {
+        return !call.method().isEmpty();
+    }
+
+    /// The operation as the program knows it. Members of a group have names of their own.
     @Override
     public String toString() {
-        return collectiveKind == CollectiveKind.BARRIER
-                ? name
+        if (collectiveKind == CollectiveKind.BARRIER) {
+            return name;
+        }
+        return isPart() && !call.isGroup()
+                ? "%s of '%s'".formatted(call, call.name())
                 : "%s of '%s'".formatted(collectiveKind, name);
     }
 }

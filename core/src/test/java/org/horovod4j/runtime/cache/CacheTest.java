@@ -73,7 +73,7 @@ class CacheTest {
         assertThat(cache.slot(TestRequests.sum("a", 3))).isEqualTo(3);
         assertThat(cache.slot(TestRequests.sum("a", 4))).isEqualTo(-1);
         assertThat(cache.slot(a.withShared(true))).isEqualTo(-1);
-        assertThat(cache.slot(a.inGroup("g"))).isEqualTo(-1);
+        assertThat(cache.slot(TestRequests.inGroup("g", a))).isEqualTo(-1);
         assertThat(cache.slot(b)).isEqualTo(-1);
         assertThat(cache.request(3)).isSameAs(a);
     }

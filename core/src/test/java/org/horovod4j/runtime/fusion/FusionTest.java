@@ -107,9 +107,9 @@ class FusionTest {
     void groupsAreFusedWithOtherTensorsUnlessDisabled() {
         Request[] all = {
             TestRequests.sum("a", 1),
-            TestRequests.sum("g_1of2", 1).inGroup("g"),
+            TestRequests.inGroup("g", TestRequests.sum("g_1of2", 1)),
             TestRequests.sum("b", 1),
-            TestRequests.sum("g_2of2", 1).inGroup("g"),
+            TestRequests.inGroup("g", TestRequests.sum("g_2of2", 1)),
             TestRequests.sum("g", 1)
         };
         assertThat(batches(new Fusion(1_000, true), all)).containsExactly(List.of(0, 1, 2, 3, 4));

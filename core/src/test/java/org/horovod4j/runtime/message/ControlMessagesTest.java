@@ -8,6 +8,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
+import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.spi.Tuning;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,7 @@ class ControlMessagesTest {
                     ReduceOp.AVERAGE,
                     new Scale(-0.5, Double.MIN_VALUE),
                     -1,
-                    "group ü",
+                    new CompositeCall("group ü", "groupedReducescatter", 3),
                     true);
     private static final Request SMALL = TestRequests.broadcast("b", 7);
 
@@ -67,7 +68,7 @@ class ControlMessagesTest {
                                 new CoordinatorMessage.Uncached(LONG, 77),
                                 new CoordinatorMessage.Uncached(SMALL, -1)),
                         4),
-                new CoordinatorMessage.Fail("name", "why\nand what to do"),
+                new CoordinatorMessage.Fail("name", "why\nand what to do", List.of(0, 300)),
                 new CoordinatorMessage.Joined(3),
                 new CoordinatorMessage.Evict(List.of(3, 1, Integer.MAX_VALUE)),
                 new CoordinatorMessage.Lock(9, List.of(List.of(LONG, SMALL), List.of(SMALL)), 1),

@@ -4,6 +4,7 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
+import org.horovod4j.spi.CompositeCall;
 
 /// Requests to test with.
 public final class TestRequests {
@@ -24,7 +25,7 @@ public final class TestRequests {
                 ReduceOp.SUM,
                 Scale.NONE,
                 Request.NO_ROOT,
-                "",
+                CompositeCall.NONE,
                 false);
     }
 
@@ -37,8 +38,13 @@ public final class TestRequests {
                 op,
                 scale,
                 request.rootRank(),
-                request.group(),
+                request.call(),
                 request.shared());
+    }
+
+    /// A member of a group of two.
+    public static Request inGroup(String group, Request request) {
+        return request.within(new CompositeCall(group, "groupedAllreduce", 2));
     }
 
     public static Request broadcast(String name, int rootRank) {
@@ -50,7 +56,7 @@ public final class TestRequests {
                 ReduceOp.SUM,
                 Scale.NONE,
                 rootRank,
-                "",
+                CompositeCall.NONE,
                 false);
     }
 }
