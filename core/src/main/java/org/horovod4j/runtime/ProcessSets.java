@@ -1,7 +1,6 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
@@ -13,7 +12,6 @@ import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.spi.RankInfo;
-import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +23,8 @@ import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -161,9 +161,13 @@ final class ProcessSets {
         }
     }
 
-    /// Ranks may name the members of a set in different orders.
-    private static List<List<Integer>> inOrder(Collection<List<Integer>> sets) {
-        return sets.stream().map(ranks -> ranks.stream().sorted().toList()).toList();
+    /// What the ranks compare. They may name the members of a set in different orders. Of a set
+    /// that names too many ranks, and so is not possible, only as many are sent as prove that.
+    private List<List<Integer>> inOrder(Collection<List<Integer>> requested) {
+        int limit = context.members().size() + 1;
+        return requested.stream()
+                .map(ranks -> ranks.stream().sorted().limit(limit).toList())
+                .toList();
     }
 
     /// The ranks of each set by number, without the set of all ranks.
@@ -301,34 +305,135 @@ final class ProcessSets {
         return sorted;
     }
 
+    /// Makes a set in steps that all ranks take together, members or not. A step that fails on one
+    /// rank fails on all of them: no rank then has the set, and none waits for it.
     private ProcessSet make(int id, List<Integer> ranks) {
         RankSet set = new RankSet(id, ranks, context.rank());
         int channel = channels++;
         RegisteredProcessSet made = new RegisteredProcessSet(set);
         if (set.isIncluded()) {
-            SharedMemoryFactory.Region region = context.sharedMemoryFactory().open(channel);
-            try {
-                List<RankInfo> members = members(ranks, addresses(channel, region.address()));
-                SharedMemory memory = region.map(members, set.rank());
-                allgather("memory mapped of channel " + channel, new byte[0]);
-                region.unlink();
-                made.run(runtimeFactory.start(set, channel, members, memory));
-            } catch (ConfigurationException | LinkBrokenException e) {
-                // The end of a member shows as memory that cannot be mapped, or as a broken link.
-                region.close();
-                throw context.state().explain(e, ranks);
-            } catch (RuntimeException | Error e) {
-                region.close();
-                throw e;
-            }
+            start(made, channel);
         } else {
-            addresses(channel, "");
-            allgather("memory mapped of channel " + channel, new byte[0]);
+            step(set, "memory of channel " + channel, () -> "");
+            step(set, "memory mapped of channel " + channel, () -> "");
         }
         synchronized (this) {
             sets.put(set.id(), made);
         }
         return made;
+    }
+
+    private void start(RegisteredProcessSet made, int channel) {
+        RankSet set = made.set;
+        AtomicReference<SharedMemoryFactory.@Nullable Region> opened = new AtomicReference<>();
+        try {
+            List<String> addresses =
+                    step(
+                            set,
+                            "memory of channel " + channel,
+                            () -> {
+                                SharedMemoryFactory.Region region =
+                                        context.sharedMemoryFactory().open(channel);
+                                opened.set(region);
+                                return region.address();
+                            });
+            SharedMemoryFactory.Region region = Objects.requireNonNull(opened.get());
+            List<RankInfo> members = members(set.ranks(), addresses);
+            AtomicReference<@Nullable SharedMemory> mapped = new AtomicReference<>();
+            step(
+                    set,
+                    "memory mapped of channel " + channel,
+                    () -> {
+                        mapped.set(region.map(members, set.rank()));
+                        return "";
+                    });
+            region.unlink();
+            SharedMemory memory = Objects.requireNonNull(mapped.get());
+            made.run(connect(set, channel, members, memory));
+        } catch (RuntimeException | Error e) {
+            SharedMemoryFactory.Region region = opened.get();
+            if (region != null) {
+                region.close();
+            }
+            throw e;
+        }
+    }
+
+    /// Connects to the other members. A member that cannot do so ends its part in the job: the
+    /// others wait for its data, and only a lost rank ends such a wait.
+    private ProcessSetRuntime connect(
+            RankSet set, int channel, List<RankInfo> members, SharedMemory memory) {
+        try {
+            return runtimeFactory.start(set, channel, members, memory);
+        } catch (RuntimeException | Error e) {
+            throw context.failureHandler().explain(e, set.ranks());
+        }
+    }
+
+    /// Does this rank's part of a step, then waits for all ranks.
+    ///
+    /// @return the results of all ranks
+    /// @throws HorovodException on every rank, if the step fails on one
+    private List<String> step(RankSet set, String topic, Supplier<String> part) {
+        StepResult mine = StepResult.of(part);
+        Throwable failure = mine.failure;
+        List<StepResult> all;
+        try {
+            all = allgather(topic, mine.encode()).stream().map(StepResult::decode).toList();
+        } catch (HorovodException lost) { // the end of a member may be why this rank failed
+            if (failure != null) {
+                lost.addSuppressed(failure);
+            }
+            throw lost;
+        }
+        if (failure != null) {
+            throw rethrown(failure);
+        }
+        for (int rank = 0; rank < all.size(); rank++) {
+            if (all.get(rank).failed) {
+                throw new HorovodException(
+                        """
+                        making process set %s: it failed on rank %d
+                        %s
+                        No rank has this process set. The others can still be used."""
+                                .formatted(set.ranks(), rank, all.get(rank).text));
+            }
+        }
+        return all.stream().map(StepResult::text).toList();
+    }
+
+    private static RuntimeException rethrown(Throwable failure) {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) failure;
+    }
+
+    /// What one rank's part of a step gave: a text, or a failure.
+    ///
+    /// @param failed whether it failed; `text` then says why
+    /// @param failure on the rank where it failed
+    private record StepResult(boolean failed, String text, @Nullable Throwable failure) {
+        private static final int MAX_TEXT = 10_000;
+
+        static StepResult of(Supplier<String> part) {
+            try {
+                return new StepResult(false, part.get(), null);
+            } catch (RuntimeException | Error e) {
+                String text = String.valueOf(e.getMessage());
+                return new StepResult(
+                        true, text.substring(0, Math.min(text.length(), MAX_TEXT)), e);
+            }
+        }
+
+        byte[] encode() {
+            return ((failed ? "-" : "+") + text).getBytes(StandardCharsets.UTF_8);
+        }
+
+        static StepResult decode(byte[] bytes) {
+            String all = new String(bytes, StandardCharsets.UTF_8);
+            return new StepResult(all.startsWith("-"), all.substring(1), null);
+        }
     }
 
     private synchronized int freeId() {
@@ -337,13 +442,6 @@ final class ProcessSets {
             id++;
         }
         return id;
-    }
-
-    private List<String> addresses(int channel, String mine) {
-        return allgather("memory of channel " + channel, mine.getBytes(StandardCharsets.UTF_8))
-                .stream()
-                .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
-                .toList();
     }
 
     private List<RankInfo> members(List<Integer> ranks, List<String> addresses) {

@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 /// A rank ends while its process set is created, when the others map its memory.
@@ -36,6 +37,7 @@ final class ProcessSetLossTest {
     private final LocalPipes localPipes = new LocalPipes();
     private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1));
     private final CompletableFuture<Boolean> end = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> lossSeen = new CompletableFuture<>();
 
     @Test
     void unmappableMemoryIsReportedAsLossOfItsRank() throws Exception {
@@ -50,19 +52,27 @@ final class ProcessSetLossTest {
             Future<?> victim =
                     threads.submit(
                             () -> {
-                                Rank rank = rank(1, () -> new IllegalStateException("the end"));
-                                try {
-                                    rank.rebuildProcessSets(former);
-                                } finally {
-                                    rank.abort("the test wants it");
-                                    end.complete(true);
-                                }
+                                AtomicReference<Rank> ending = new AtomicReference<>();
+                                ending.set(
+                                        rank(
+                                                1,
+                                                () -> {
+                                                    ending.get().abort("the test wants it");
+                                                    end.complete(true);
+                                                    lossSeen.join();
+                                                    return new IllegalStateException("the end");
+                                                }));
+                                ending.get().rebuildProcessSets(former);
                             });
-            assertThatThrownBy(victim::get).hasRootCauseMessage("the end");
-            assertThatThrownBy(survivor::get)
-                    .cause()
-                    .isInstanceOf(PeerLostException.class)
-                    .hasMessageContaining("the test wants it");
+            try {
+                assertThatThrownBy(survivor::get)
+                        .cause()
+                        .isInstanceOf(PeerLostException.class)
+                        .hasMessageContaining("the test wants it");
+            } finally {
+                lossSeen.complete(true);
+            }
+            assertThatThrownBy(victim::get).hasStackTraceContaining("the end");
         }
     }
 
