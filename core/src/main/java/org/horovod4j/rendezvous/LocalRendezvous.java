@@ -79,6 +79,8 @@ public final class LocalRendezvous {
 
     /// One contribution from each rank.
     private static final class AllgatherRound<T> {
+        private static final long CHECK_MILLIS = 20;
+
         private final SortedMap<Integer, T> contributions = new TreeMap<>();
         private final CountDownLatch missing;
 
@@ -98,14 +100,25 @@ public final class LocalRendezvous {
             return missing.getCount() == 0;
         }
 
+        /// Waits a short time.
+        ///
+        /// @return whether an interrupt ended the wait; it does not end the allgather, because the
+        ///     other ranks would still wait
+        boolean awaitOnce() {
+            try {
+                boolean _ = missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS);
+                return false;
+            } catch (InterruptedException _) {
+                return true;
+            }
+        }
+
         synchronized List<T> contributions() {
             return List.copyOf(contributions.values());
         }
     }
 
     private final class LocalControlPlane implements ControlPlane {
-        private static final long CHECK_MILLIS = 20;
-
         private final int rank;
         private String host = "localhost";
         private volatile boolean stopped;
@@ -159,16 +172,19 @@ public final class LocalRendezvous {
         public void close() {}
 
         private void await(AllgatherRound<?> allgatherRound, String what) {
+            boolean interrupted = false;
             try {
-                while (!allgatherRound.missing.await(CHECK_MILLIS, TimeUnit.MILLISECONDS)) {
+                while (!allgatherRound.isComplete()) {
                     checkNoLoss(what);
                     if (stopped) {
                         throw new ShutDownException(what + ": rank " + rank + " leaves the job");
                     }
+                    interrupted |= allgatherRound.awaitOnce();
                 }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException(what + " was interrupted", e);
+            } finally {
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
             }
         }
     }

@@ -160,16 +160,19 @@ public final class RendezvousServer implements AutoCloseable {
             return;
         }
         long deadline = System.nanoTime() + limit.toNanos();
+        boolean interrupted = false;
         synchronized (disconnectLock) {
             long left;
             while (!connections.isEmpty() && (left = deadline - System.nanoTime()) > 0) {
                 try {
                     TimeUnit.NANOSECONDS.timedWait(disconnectLock, left);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    return;
+                } catch (InterruptedException _) { // the other ranks still need the server
+                    interrupted = true;
                 }
             }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -194,14 +197,18 @@ public final class RendezvousServer implements AutoCloseable {
                                                 .daemon()
                                                 .start(() -> each.flushAndClose(CLOSE_TIMEOUT)))
                         .toList();
+        boolean interrupted = false;
         for (Thread closer : closers) {
-            try {
-                closer.join();
-            } catch (InterruptedException e) {
-                connections.forEach(Connection::close);
-                Thread.currentThread().interrupt();
-                return;
+            while (closer.isAlive()) { // for CLOSE_TIMEOUT at most
+                try {
+                    closer.join();
+                } catch (InterruptedException _) { // what is queued may be the report of a failure
+                    interrupted = true;
+                }
             }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

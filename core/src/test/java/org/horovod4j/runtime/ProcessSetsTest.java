@@ -125,6 +125,28 @@ class ProcessSetsTest {
                 });
     }
 
+    /// Files are mapped and links are opened by the thread that adds the set.
+    @MultiRankLayouts
+    void interruptDoesNotEndAChangeAndIsPreserved(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            Thread.currentThread().interrupt();
+                            ProcessSet set = comm.addProcessSet(comm.size() - 1);
+                            if (comm.size() > 2) {
+                                ProcessSet pair = comm.addProcessSet(0, 1);
+                                if (pair.isIncluded()) {
+                                    sumsItsRanks(pair, "t", 2);
+                                }
+                            }
+                            if (set.isIncluded()) {
+                                sumsItsRanks(set, "t", 2);
+                            }
+                            assertThat(comm.removeProcessSet(set)).isTrue();
+                            assertThat(Thread.interrupted()).isTrue();
+                        });
+    }
+
     @Test
     void setsAreAddedAndRemoved() {
         World.run(

@@ -135,11 +135,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     ///
     /// @param ranks whose departure may have caused it
     public HorovodException explain(HorovodException seen, List<Integer> ranks) {
-        try {
-            lossKnown.await(LOSS_REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        awaitLossReport();
         RankDeparture known = causeOf(seen, ranks);
         if (known != null) {
             return describe(known);
@@ -151,6 +147,24 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                         "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
                         broken)
                 : seen;
+    }
+
+    /// An interrupt does not end the wait: the cause would be missing from the report.
+    private void awaitLossReport() {
+        long deadline = System.nanoTime() + LOSS_REPORT_TIMEOUT.toNanos();
+        boolean interrupted = false;
+        boolean waiting = true;
+        while (waiting) {
+            try {
+                boolean _ = lossKnown.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                waiting = false;
+            } catch (InterruptedException _) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /// The first failure; or the first departure if the broken link is to a rank that has left

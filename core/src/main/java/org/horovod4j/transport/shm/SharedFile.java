@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
@@ -18,6 +19,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 
 /// A file whose pages several processes share.
@@ -59,6 +62,12 @@ final class SharedFile implements AutoCloseable {
     static SharedFile create(
             Path folder, long byteSize, Arena arena, FileDescriptors fileDescriptors)
             throws IOException {
+        return uninterrupted(() -> createOnce(folder, byteSize, arena, fileDescriptors));
+    }
+
+    private static SharedFile createOnce(
+            Path folder, long byteSize, Arena arena, FileDescriptors fileDescriptors)
+            throws IOException {
         long number = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         Path name = named(folder.toRealPath(), number);
         boolean unnamed = fileDescriptors.isAvailable();
@@ -71,6 +80,48 @@ final class SharedFile implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             channel.close();
             Files.deleteIfExists(name);
+            throw e;
+        }
+    }
+
+    /// Work on a file that can be started again.
+    private interface FileAction<T> {
+        T run() throws IOException;
+    }
+
+    /// Does the work even if the thread is or gets interrupted, which closes the file, and keeps the
+    /// interrupt status. After an interrupt it starts again on a thread that no program knows: the
+    /// program may interrupt its own thread any number of times.
+    private static <T> T uninterrupted(FileAction<T> action) throws IOException {
+        boolean interrupted = Thread.interrupted();
+        try {
+            return action.run();
+        } catch (ClosedByInterruptException _) {
+            return onOwnThread(action);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static <T> T onOwnThread(FileAction<T> action) throws IOException {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        Runnable work =
+                () -> {
+                    try {
+                        result.complete(action.run());
+                    } catch (IOException | RuntimeException | Error e) {
+                        result.completeExceptionally(e);
+                    }
+                };
+        Thread.ofPlatform().daemon().name("hvd-shm").start(work);
+        try {
+            return result.join(); // not interruptible
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof IOException failure) {
+                throw failure;
+            }
             throw e;
         }
     }
@@ -116,6 +167,10 @@ final class SharedFile implements AutoCloseable {
 
     /// Maps a file that another process has created.
     static MemorySegment map(Path path, long byteSize, Arena arena) throws IOException {
+        return uninterrupted(() -> mapOnce(path, byteSize, arena));
+    }
+
+    private static MemorySegment mapOnce(Path path, long byteSize, Arena arena) throws IOException {
         try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
             if (channel.size() < byteSize) {
                 throw new IOException(

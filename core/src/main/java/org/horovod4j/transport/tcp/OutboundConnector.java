@@ -5,10 +5,13 @@ import org.horovod4j.security.Handshake;
 import org.horovod4j.security.MultiAddressConnector;
 import org.horovod4j.security.SecureConnection;
 import org.horovod4j.security.SocketSettings;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Liveness;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,9 +66,19 @@ final class OutboundConnector {
                 new MultiAddressConnector(settings, channel -> sendHello(channel, hello));
         SecureConnection stream = connector.connect(addresses, timeout, liveness::check);
         streams.add(stream); // first, so that it is closed if a later call fails
-        stream.output().write(LinkHello.CONFIRMED);
         stream.channel().configureBlocking(false);
+        confirm(stream, liveness);
         return stream;
+    }
+
+    /// Writes on this thread, which may be one of the program. So the channel does not block: an
+    /// interrupt would close a channel that blocks.
+    private static void confirm(SecureConnection stream, Liveness liveness) throws IOException {
+        IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, true);
+        ByteBuffer confirmation = ByteBuffer.wrap(new byte[] {LinkHello.CONFIRMED});
+        while (stream.write(confirmation) == 0) {
+            idleStrategy.idle();
+        }
     }
 
     private SecureConnection sendHello(SocketChannel channel, LinkHello hello) throws IOException {

@@ -46,6 +46,39 @@ class SharedFileTest {
     }
 
     @Test
+    void interruptEndsNothingAndIsPreserved() throws Exception {
+        Thread program = Thread.currentThread();
+        Thread interrupter =
+                Thread.ofPlatform()
+                        .daemon()
+                        .start(
+                                () -> {
+                                    while (!Thread.currentThread().isInterrupted()) {
+                                        program.interrupt();
+                                        Thread.onSpinWait();
+                                    }
+                                });
+        try (Arena arena = Arena.ofShared()) {
+            for (int i = 0; i < 20; i++) {
+                try (SharedFile file = SharedFile.create(folder, 3 << 20, arena, fileDescriptors)) {
+                    assertThat(SharedFile.map(file.path(), 3 << 20, arena).byteSize())
+                            .isEqualTo(3 << 20);
+                }
+            }
+            interrupter.interrupt();
+            while (interrupter.isAlive()) {
+                Thread.onSpinWait();
+            }
+            program.interrupt();
+            try (SharedFile file = SharedFile.create(folder, 10, arena, fileDescriptors)) {
+                assertThat(SharedFile.map(file.path(), 10, arena).byteSize()).isEqualTo(10);
+            }
+        } finally {
+            assertThat(Thread.interrupted()).isTrue();
+        }
+    }
+
+    @Test
     void filesOfOneProcessFindEachOtherByNumber() throws IOException {
         try (Arena arena = Arena.ofShared();
                 SharedFile first = SharedFile.create(folder, 10, arena, fileDescriptors);
