@@ -52,6 +52,8 @@ final class ClientSession implements Connection.Receiver<RendezvousMessage> {
             case RendezvousMessage.SurveyRequest(int surveyId) ->
                     generation().survey(rank, surveyId);
             case RendezvousMessage.DescribeReply reply -> generation().described(rank, reply);
+            case RendezvousMessage.Blocked(int missing, String reason) ->
+                    generation().blocked(missing, reason);
             case RendezvousMessage.Leave leave -> generation().leave(rank, leave);
         }
     }

@@ -1,6 +1,6 @@
 package org.horovod4j.rendezvous;
 
-/// Receives which ranks have joined and which rank failed first.
+/// Receives which ranks have joined, which rank failed first, and which ranks the others miss.
 @FunctionalInterface
 public interface MembershipListener {
     /// Ignores everything.
@@ -15,4 +15,10 @@ public interface MembershipListener {
     ///
     /// @param reason what is known so far; the exit of its process is reported separately
     default void failed(int rank, String reason) {}
+
+    /// Other ranks cannot continue without a rank that has left, has ended or failed. Called even if
+    /// it left in order or its process exited with code 0. Must not block.
+    ///
+    /// @param reason "called shutdown", "its process has ended"
+    default void missed(int rank, String reason) {}
 }

@@ -169,13 +169,25 @@ public final class RendezvousClient implements ControlPlane {
     }
 
     @Override
+    public void reportBlocked(RankDeparture departure) {
+        Connection<RendezvousMessage> open = connection;
+        if (!left && open != null && departure.rank() >= 0) {
+            open.send(
+                    new RendezvousMessage.Blocked(departure.rank(), shortened(departure.reason())));
+        }
+    }
+
+    @Override
     public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
         Connection<RendezvousMessage> open = connection;
         if (!left && open != null) {
             left = true;
-            String brief = reason.substring(0, Math.min(reason.length(), MAX_REASON));
-            open.send(new RendezvousMessage.Leave(completed, orderly, brief));
+            open.send(new RendezvousMessage.Leave(completed, orderly, shortened(reason)));
         }
+    }
+
+    private static String shortened(String reason) {
+        return reason.substring(0, Math.min(reason.length(), MAX_REASON));
     }
 
     @Override

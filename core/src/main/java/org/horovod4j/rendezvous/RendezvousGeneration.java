@@ -155,6 +155,7 @@ final class RendezvousGeneration {
             return;
         }
         failed = true;
+        membershipListener.missed(rank, "before it had joined");
         announceLoss(neverJoined(rank, how + ", before it had joined"));
     }
 
@@ -202,6 +203,14 @@ final class RendezvousGeneration {
     /// A rank has described its state.
     synchronized void described(int rank, RendezvousMessage.DescribeReply answer) {
         surveyRouter.answered(rank, answer);
+    }
+
+    /// A rank cannot continue without `missing`.
+    synchronized void blocked(int missing, String reason) throws MalformedMessageException {
+        if (missing < 0 || missing >= size) {
+            throw new MalformedMessageException("blocked by rank " + missing);
+        }
+        membershipListener.missed(missing, reason);
     }
 
     /// A rank leaves.

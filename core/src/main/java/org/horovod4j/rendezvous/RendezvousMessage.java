@@ -34,6 +34,9 @@ sealed interface RendezvousMessage {
         }
     }
 
+    /// A rank cannot continue, because it needs `rank`, which has left or is lost.
+    record Blocked(int rank, String reason) implements FromClient {}
+
     /// A rank leaves. Its connection closes next.
     ///
     /// @param completed how many batches it completed in each process set

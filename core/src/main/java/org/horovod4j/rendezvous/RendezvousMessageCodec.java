@@ -33,6 +33,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     private static final byte DESCRIBED = 10;
     private static final byte ANSWER = 11;
     private static final byte SURVEYED = 12;
+    private static final byte BLOCKED = 13;
 
     /// More process sets than any program has. The counts of so many fit a message.
     static final int MAX_PROCESS_SETS = 1 << 16;
@@ -65,6 +66,8 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
                     FieldWriter.of(SURVEY).int32(surveyId);
             case RendezvousMessage.DescribeReply(int requester, int surveyId, byte[] text) ->
                     FieldWriter.of(DESCRIBED).int32(requester).int32(surveyId).bytes(text);
+            case RendezvousMessage.Blocked(int rank, String reason) ->
+                    FieldWriter.of(BLOCKED).int32(rank).text(reason);
             case RendezvousMessage.Leave(
                             Map<Integer, Long> completed,
                             boolean orderly,
@@ -96,6 +99,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
             case SURVEY -> new RendezvousMessage.SurveyRequest(in.int32());
             case DESCRIBED ->
                     new RendezvousMessage.DescribeReply(in.int32(), in.int32(), in.bytes());
+            case BLOCKED -> new RendezvousMessage.Blocked(in.int32(), in.text());
             case LEAVE -> new RendezvousMessage.Leave(completed(in), in.flag(), in.text());
             case REFUSED -> new RendezvousMessage.Refused(in.text());
             case JOINED -> new RendezvousMessage.Joined(in.list(1, RendezvousMessageCodec::member));

@@ -24,13 +24,16 @@ final class FailureHandler {
 
     /// The exception to throw for `failure`, which ends the process set of `ranks` on this rank.
     HorovodException explain(Throwable failure, List<Integer> ranks) {
-        return switch (failure) {
-            case LinkBrokenException broken -> broken(broken, ranks);
-            case ConfigurationException unreachable -> unreachable(unreachable, ranks);
-            case PeerLostException lost -> lost;
-            case ShutDownException over -> over;
-            default -> failed(failure);
-        };
+        HorovodException explained =
+                switch (failure) {
+                    case LinkBrokenException broken -> broken(broken, ranks);
+                    case ConfigurationException unreachable -> unreachable(unreachable, ranks);
+                    case PeerLostException lost -> lost;
+                    case ShutDownException over -> over;
+                    default -> failed(failure);
+                };
+        state.blockedBy().ifPresent(control::reportBlocked);
+        return explained;
     }
 
     private HorovodException broken(LinkBrokenException broken, List<Integer> ranks) {

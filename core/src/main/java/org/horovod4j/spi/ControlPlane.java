@@ -37,6 +37,10 @@ public interface ControlPlane extends AutoCloseable {
     /// about to leave.
     void stop();
 
+    /// Reports that this rank cannot continue because of a departure, so that the launcher can name
+    /// its cause.
+    default void reportBlocked(RankDeparture departure) {}
+
     /// Announces that this rank leaves.
     ///
     /// @param completed the number of batches that this rank completed in each process set; the

@@ -44,6 +44,7 @@ final class RendezvousMessageCodecTest {
                 new RendezvousMessage.Allgather("topic", new byte[] {1, 2, 3}),
                 new RendezvousMessage.SurveyRequest(-7),
                 new RendezvousMessage.DescribeReply(3, 7, new byte[] {1, 2}),
+                new RendezvousMessage.Blocked(2, "called shutdown"),
                 new RendezvousMessage.Leave(Map.of(), false, ""),
                 new RendezvousMessage.Leave(
                         Map.of(0, 12L, 7, Long.MAX_VALUE), true, "called shutdown"),

@@ -103,6 +103,11 @@ final class FixedLaunch extends JobLaunch {
             public void failed(int rank, String reason) {
                 job.failureReported(rank, reason);
             }
+
+            @Override
+            public void missed(int rank, String reason) {
+                job.rankMissed(rank, reason);
+            }
         };
     }
 

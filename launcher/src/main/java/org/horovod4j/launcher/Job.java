@@ -87,6 +87,11 @@ final class Job implements WorkerRegistry.Listener {
         notifyDriver(new DriverEvent.FailureReported(rank, reason));
     }
 
+    /// Ranks report that they cannot continue without a rank.
+    void rankMissed(int rank, String reason) {
+        notifyDriver(new DriverEvent.RankMissed(rank, reason));
+    }
+
     @Override
     public void ready(int worker, int stateGeneration, String failure) {
         notifyDriver(new DriverEvent.WorkerReady(worker, stateGeneration, failure));

@@ -6,6 +6,8 @@ import org.horovod4j.testsupport.Processes;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -60,6 +62,26 @@ class FailureIT {
                     .containsSubsequence(
                             "rank 0 on localhost", "failed: exit code 1", "rank 1 on localhost")
                     .containsPattern("First to fail was rank 1 on localhost .*: exit code 3\\.");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"exit", "halt", "return", "shutdown", "before-init"})
+    void rankThatEndsWithZeroTooEarlyIsFirstFailure(String way) throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "3",
+                        "java",
+                        "-cp",
+                        TestJvm.CLASS_PATH,
+                        EarlyExit.class.getName(),
+                        way)) {
+            assertThat(launcher.exitCode()).isOne();
+            assertThat(launcher.stderr())
+                    .containsPattern(
+                            "First to fail was rank 1 on localhost .*: exit code 0 while other"
+                                    + " ranks still needed it \\(");
         }
     }
 

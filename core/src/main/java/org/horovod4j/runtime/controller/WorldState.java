@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -35,6 +36,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     private final List<RankDeparture> departures = new CopyOnWriteArrayList<>();
 
     private volatile @Nullable RankDeparture failure;
+    private volatile @Nullable RankDeparture blockedBy;
     private volatile @Nullable HorovodException stopped;
     private volatile Supplier<byte[]> reportSupplier = () -> new byte[0];
 
@@ -103,8 +105,20 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
         RankDeparture missed = blockingLoss(processSet, ranks, number);
         if (missed != null) {
-            throw describe(missed);
+            throw blocked(missed);
         }
+    }
+
+    /// The departure that ended operations of this rank.
+    public Optional<RankDeparture> blockedBy() {
+        return Optional.ofNullable(blockedBy);
+    }
+
+    private HorovodException blocked(RankDeparture missed) {
+        if (blockedBy == null) {
+            blockedBy = missed;
+        }
+        return describe(missed);
     }
 
     /// The rank whose absence blocks a batch, or null. After an orderly departure other ranks may
@@ -138,7 +152,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         awaitLossReport();
         RankDeparture known = causeOf(seen, ranks);
         if (known != null) {
-            return describe(known);
+            return blocked(known);
         }
         return seen instanceof LinkBrokenException broken
                 ? new PeerLostException(

@@ -49,6 +49,10 @@ public sealed interface DriverEvent {
     /// that failed because of it.
     record FailureReported(int rank, String reason) implements DriverEvent {}
 
+    /// Ranks report that they cannot continue without a rank that has left, has ended or failed. Its
+    /// exit code may be 0.
+    record RankMissed(int rank, String reason) implements DriverEvent {}
+
     /// A signal was sent to all processes: from now on they may exit because of it.
     record SignalSent() implements DriverEvent {}
 

@@ -59,6 +59,7 @@ public final class ElasticDriver implements Driver {
             case DriverEvent.JobStarted _,
                     DriverEvent.WorkerStarted _,
                     DriverEvent.FailureReported _,
+                    DriverEvent.RankMissed _,
                     DriverEvent.SignalSent _,
                     DriverEvent.TimePassed _ -> {}
         }

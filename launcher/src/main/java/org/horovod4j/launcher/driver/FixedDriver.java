@@ -22,6 +22,9 @@ public final class FixedDriver implements Driver {
     /// Exits before the first signal. Later ones may be due to the signal.
     private final Map<Integer, DriverEvent.WorkerExited> exits = new HashMap<>();
 
+    /// Ranks that other ranks could not continue without, and how they left.
+    private final Map<Integer, String> missed = new HashMap<>();
+
     private final PendingActions actions = new PendingActions();
     private boolean isSignalSent;
     private DriverEvent.@Nullable FailureReported reported;
@@ -45,8 +48,8 @@ public final class FixedDriver implements Driver {
                     notStarted(worker, reason);
             case DriverEvent.WorkerExited exited -> exited(exited);
             case DriverEvent.HostLost(String host, String reason) -> hostLost(host, reason);
-            case DriverEvent.FailureReported failure ->
-                    reported = firstSeen == null ? failure : reported;
+            case DriverEvent.FailureReported failure -> reported(failure);
+            case DriverEvent.RankMissed missing -> missed(missing);
             case DriverEvent.SignalSent() -> isSignalSent = true;
             case DriverEvent.HostsDiscovered _,
                     DriverEvent.HostOpened _,
@@ -56,6 +59,17 @@ public final class FixedDriver implements Driver {
                     DriverEvent.TimePassed _ -> {}
         }
         return actions.drain();
+    }
+
+    private void reported(DriverEvent.FailureReported failure) {
+        if (firstSeen == null && reported == null) {
+            reported = failure;
+        }
+    }
+
+    private void missed(DriverEvent.RankMissed missing) {
+        missed.putIfAbsent(missing.rank(), missing.reason());
+        reported(new DriverEvent.FailureReported(missing.rank(), missing.reason()));
     }
 
     private void notStarted(int rank, String reason) {
@@ -119,22 +133,30 @@ public final class FixedDriver implements Driver {
     }
 
     /// The failure seen first, unless the ranks report that another rank failed before it. A rank
-    /// that exited with 0 did not cause the failure.
+    /// that exited with 0 caused the failure only if other ranks missed it.
     @Override
     public Optional<Failure> failure() {
         Worker worker = reported == null ? null : workers.get(reported.rank());
         if (firstSeen == null || reported == null || worker == null) {
             return Optional.ofNullable(firstSeen);
         }
-        DriverEvent.WorkerExited exit = exits.get(reported.rank());
-        if (exit != null && !exit.failed()) {
-            return Optional.of(firstSeen);
+        String reason = reason(reported, exits.get(reported.rank()));
+        return Optional.of(reason == null ? firstSeen : new Failure(worker, name(worker), reason));
+    }
+
+    /// Why the reported rank counts as the first failure; null if it does not.
+    private @Nullable String reason(
+            DriverEvent.FailureReported failure, DriverEvent.@Nullable WorkerExited exit) {
+        if (exit == null) {
+            return failure.reason();
         }
-        return Optional.of(
-                new Failure(
-                        worker,
-                        name(worker),
-                        exit == null ? reported.reason() : exit.description()));
+        String early = missed.get(failure.rank());
+        if (exit.failed()) {
+            return exit.description();
+        }
+        return early == null
+                ? null
+                : "%s while other ranks still needed it (%s)".formatted(exit.description(), early);
     }
 
     @Override

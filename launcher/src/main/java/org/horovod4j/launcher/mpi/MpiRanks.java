@@ -80,6 +80,12 @@ final class MpiRanks implements MembershipListener {
         }
     }
 
+    /// `mpirun` does not report a rank that ended with code 0, so the others' report is all there is.
+    @Override
+    public synchronized void missed(int rank, String reason) {
+        failed(rank, reason + ", while other ranks still needed it");
+    }
+
     private void markFailed() {
         if (!failed) {
             failed = true;

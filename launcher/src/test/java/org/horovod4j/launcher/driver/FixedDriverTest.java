@@ -87,6 +87,30 @@ class FixedDriverTest {
     }
 
     @Test
+    void missedRankThatExitsWithZeroCounts() {
+        handle(new DriverEvent.FailureReported(1, "its process has ended"));
+        handle(new DriverEvent.RankMissed(1, "its process has ended"));
+        exits(1, 0);
+        exits(0, 1);
+        assertThat(driver.failure())
+                .contains(
+                        new Driver.Failure(
+                                RANK_1,
+                                "rank 1 on b (process 101)",
+                                "exit code 0 while other ranks still needed it (its process has"
+                                        + " ended)"));
+    }
+
+    @Test
+    void rankThatFailsBecauseItMissesAnotherIsNotFirst() {
+        handle(new DriverEvent.RankMissed(1, "called shutdown"));
+        handle(new DriverEvent.FailureReported(0, "its program failed"));
+        exits(0, 1);
+        exits(1, 0);
+        assertThat(driver.failure()).map(Driver.Failure::worker).contains(RANK_1);
+    }
+
+    @Test
     void reportAfterFirstFailureIsIgnored() {
         exits(0, 1);
         handle(new DriverEvent.FailureReported(1, "its connection closed"));

@@ -66,6 +66,19 @@ class MpiRanksTest {
     }
 
     @Test
+    void rankThatOthersMissIsFirstFailure() {
+        bothStart();
+        ranks.missed(1, "called shutdown");
+        ranks.failed(0, "its program failed");
+        onLine("  Process name: [[24223,1],0]\n");
+        onLine("  Exit code:    1\n");
+        assertThat(ranks.report(1, null))
+                .isEqualTo(
+                        "the job failed. First to fail was rank 1 on b (process 5): called shutdown,"
+                                + " while other ranks still needed it.");
+    }
+
+    @Test
     void unknownFirstFailureIsReportedAsUnknown() {
         bothStart();
         assertThat(ranks.sinceFailure()).isNull();
