@@ -341,7 +341,7 @@ public final class RendezvousClient implements ControlPlane {
             return future.join(); // not interruptible: the other ranks would still wait
         } catch (CompletionException e) {
             switch (e.getCause()) {
-                case HorovodException known -> throw known;
+                case HorovodException known -> throw known.atCaller();
                 case TimeoutException late ->
                         throw new ConfigurationException(
                                 """

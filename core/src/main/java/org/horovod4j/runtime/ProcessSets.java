@@ -238,7 +238,7 @@ final class ProcessSets {
     private void checkAgreement(String what, List<List<Integer>> mine) {
         HorovodException reason = closed();
         if (reason != null) {
-            throw reason;
+            throw reason.atCaller();
         }
         change = new Change(change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
         List<String> said =

@@ -83,7 +83,16 @@ final class RendezvousJoinTest {
                     rank ->
                             assertThatThrownBy(rank::join)
                                     .isInstanceOf(ConfigurationException.class)
-                                    .hasMessageContaining("after 0.5 s, ranks 1, 3, 4 of 5"));
+                                    .hasMessageContaining("after 0.5 s, ranks 1, 3, 4 of 5")
+                                    .satisfies(
+                                            thrown ->
+                                                    assertThat(thrown.getStackTrace())
+                                                            .as("the caller's frames")
+                                                            .extracting(
+                                                                    StackTraceElement::getClassName)
+                                                            .contains(
+                                                                    RendezvousJoinTest.class
+                                                                            .getName())));
             assertThatThrownBy(ranks.rank(1)::join)
                     .as("a rank that joins later gets the same error")
                     .isInstanceOf(ConfigurationException.class);

@@ -18,6 +18,7 @@ import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
@@ -146,6 +147,35 @@ class ShutdownTest {
                             assertThat(second.failure())
                                     .containsInstanceOf(ShutDownException.class);
                         });
+    }
+
+    /// The exception is created on thread `hvd-cycle`, because a wait with a timeout does not drive.
+    @Test
+    void exceptionShowsWhereTheProgramWaited() {
+        CountDownLatch submitted = new CountDownLatch(1);
+        World.run(
+                2,
+                comm -> {
+                    if (comm.rank() == 0) {
+                        submitted.await();
+                        return;
+                    }
+                    Tensor tensor = Tensor.of(new float[] {1});
+                    Handle<Tensor> pending = comm.allreduceAsync("a", tensor, ReduceOp.SUM);
+                    submitted.countDown();
+                    assertThatThrownBy(() -> pending.join(Duration.ofMinutes(1)))
+                            .isInstanceOf(ShutDownException.class)
+                            .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                    assertThatThrownBy(() -> comm.allreduce("b", tensor, ReduceOp.SUM))
+                            .isInstanceOf(ShutDownException.class)
+                            .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                });
+    }
+
+    private static void assertHasFrameOfThisTest(Throwable thrown) {
+        assertThat(thrown.getStackTrace())
+                .extracting(StackTraceElement::getClassName)
+                .contains(ShutdownTest.class.getName());
     }
 
     @Test

@@ -105,7 +105,7 @@ final class TensorQueue {
     private void checkOpen() {
         HorovodException reason = closed;
         if (reason != null) {
-            throw reason;
+            throw reason.atCaller();
         }
         if (joining != null) {
             throw new IllegalStateException(

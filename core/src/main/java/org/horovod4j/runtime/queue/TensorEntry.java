@@ -202,7 +202,7 @@ public final class TensorEntry<T> implements Handle<T> {
     private T outcome() {
         observe();
         if (state == State.FAILED && cause != null) {
-            throw cause;
+            throw cause.atCaller();
         }
         return result;
     }

@@ -198,8 +198,12 @@ class TensorQueueTest {
         queue.close(new ShutDownException("later"));
         assertThat(pending.failure()).containsSame(reason);
         assertThat(last.failure()).containsSame(reason);
-        assertThatThrownBy(() -> submit("b")).isSameAs(reason);
-        assertThatThrownBy(() -> queue.join(entry("join"))).isSameAs(reason);
+        assertThatThrownBy(() -> submit("b"))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessage("over");
+        assertThatThrownBy(() -> queue.join(entry("join")))
+                .isInstanceOf(ShutDownException.class)
+                .hasMessage("over");
         assertThat(queue.hasWork()).isFalse();
     }
 }
