@@ -2,6 +2,7 @@ package org.horovod4j;
 
 import org.horovod4j.runtime.HvdRuntime;
 import org.horovod4j.runtime.Rank;
+import org.horovod4j.runtime.UncaughtExceptionReporter;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -26,6 +27,7 @@ public final class Hvd {
     private static final Object LOCK = new Object();
     private static volatile @Nullable HvdRuntime runtime;
     private static volatile @Nullable Rank rank;
+    private static volatile boolean exiting;
 
     private Hvd() {}
 
@@ -36,9 +38,10 @@ public final class Hvd {
     /// what the first one read. It installs in the JVM, unless `HOROVOD_JVM_HOOKS=0`:
     ///
     /// - a default handler of uncaught exceptions. It keeps the exception and calls the
-    ///   previous handler. Without a previous handler it prints the stack trace, as the JVM does.
-    ///   If the process then ends, the other ranks get the exception as the reason. A handler that
-    ///   the program sets later replaces this one.
+    ///   previous handler. Without a previous handler it prints the stack trace, as the JVM does,
+    ///   but one line if this rank stops only because another rank is gone, and nothing if it stops
+    ///   because its own process is ending. If the process then ends, the other ranks get the
+    ///   exception as the reason. A handler that the program sets later replaces this one.
     /// - a shutdown hook. If the process ends while it is in the job, the hook reports that to the
     ///   other ranks at once. Without it they find out when the connections break.
     /// - a handler of the signal that `HOROVOD_STATE_SIGNAL` names. It logs what all ranks do, and
@@ -97,7 +100,8 @@ public final class Hvd {
     private static HvdRuntime start(HvdRuntime process) {
         runtime = process;
         if (process.hasJvmHooks()) {
-            UncaughtExceptionReporter reporter = new UncaughtExceptionReporter();
+            UncaughtExceptionReporter reporter =
+                    new UncaughtExceptionReporter(() -> exiting, Hvd::isBlocked);
             reporter.install();
             Runtime.getRuntime()
                     .addShutdownHook(
@@ -116,10 +120,16 @@ public final class Hvd {
         }
     }
 
+    private static boolean isBlocked() {
+        Rank running = rank;
+        return running != null && running.isBlocked();
+    }
+
     private static void onProcessExit(String reason) {
+        exiting = true;
         Rank running = rank;
         if (running != null) {
-            running.abort(reason);
+            running.exit(reason);
         }
         HvdRuntime serving = runtime;
         if (serving != null) {
@@ -175,6 +185,9 @@ public final class Hvd {
     private static Rank running() {
         Rank running = rank;
         if (running == null || running.isClosed()) {
+            if (exiting) {
+                throw new ShutDownException("this rank has left the job: its process is ending");
+            }
             throw new IllegalStateException("Horovod4J is not initialised: call Hvd.init() first");
         }
         return running;

@@ -3,6 +3,7 @@ package org.horovod4j;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.runtime.HvdRuntime;
+import org.horovod4j.runtime.UncaughtExceptionReporter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -20,11 +21,41 @@ class JvmHooksTest {
         Thread.setDefaultUncaughtExceptionHandler(before);
     }
 
+    /// The reporter of a process that is not ending and lacks no other rank.
+    private static UncaughtExceptionReporter running() {
+        return new UncaughtExceptionReporter(() -> false, () -> false);
+    }
+
+    private static void throwUncaught(RuntimeException thrown) throws InterruptedException {
+        Thread thread =
+                Thread.ofPlatform()
+                        .start(
+                                () -> {
+                                    throw thrown;
+                                });
+        thread.join();
+    }
+
+    @Test
+    void endOfProcessIsNoFailureOfItsThreads() throws InterruptedException {
+        List<Throwable> reported = new ArrayList<>();
+        Thread.setDefaultUncaughtExceptionHandler((_, thrown) -> reported.add(thrown));
+        UncaughtExceptionReporter reporter = new UncaughtExceptionReporter(() -> true, () -> false);
+        reporter.install();
+        throwUncaught(new ShutDownException("this rank has left the job"));
+        throwUncaught(new IllegalStateException(new ShutDownException("this rank has left")));
+        assertThat(reported).isEmpty();
+        assertThat(reporter.reason()).isEqualTo("its process has ended");
+        IllegalStateException other = new IllegalStateException("a hook of the program fails");
+        throwUncaught(other);
+        assertThat(reported).containsExactly(other);
+    }
+
     @Test
     void reporterCallsTheHandlerThatWasThereBefore() throws InterruptedException {
         List<Throwable> reported = new ArrayList<>();
         Thread.setDefaultUncaughtExceptionHandler((_, thrown) -> reported.add(thrown));
-        UncaughtExceptionReporter reporter = new UncaughtExceptionReporter();
+        UncaughtExceptionReporter reporter = running();
         reporter.install();
         assertThat(reporter.reason()).isEqualTo("its process has ended");
         IllegalStateException failure = new IllegalStateException("bad data");
@@ -43,8 +74,8 @@ class JvmHooksTest {
     @Test
     void twoReportersKeepTheirOwnReasons() throws InterruptedException {
         Thread.setDefaultUncaughtExceptionHandler((_, _) -> {});
-        UncaughtExceptionReporter first = new UncaughtExceptionReporter();
-        UncaughtExceptionReporter second = new UncaughtExceptionReporter();
+        UncaughtExceptionReporter first = running();
+        UncaughtExceptionReporter second = running();
         first.install();
         Thread thread =
                 Thread.ofPlatform()

@@ -8,6 +8,7 @@ import org.horovod4j.spi.RankInfo;
 import org.horovod4j.text.RankList;
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +17,8 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /// The ranks of one generation, on the server.
@@ -40,6 +43,7 @@ final class RendezvousGeneration {
     private final SurveyRouter surveyRouter = new SurveyRouter(this::send);
     private RendezvousMessage.@Nullable FromServer outcome;
     private boolean failed;
+    private Duration lossDelay = Duration.ZERO;
 
     RendezvousGeneration(
             int size,
@@ -275,7 +279,21 @@ final class RendezvousGeneration {
         announceLoss(joinedRank.failed(reason));
     }
 
+    /// The job is being ended from outside: from now on losses are announced with a delay.
+    synchronized void delayLosses(Duration delay) {
+        lossDelay = delay;
+    }
+
     private void announceLoss(RendezvousMessage.Lost lost) {
+        if (lossDelay.isZero()) {
+            announceLossNow(lost);
+        } else {
+            CompletableFuture.delayedExecutor(lossDelay.toMillis(), TimeUnit.MILLISECONDS)
+                    .execute(() -> announceLossNow(lost));
+        }
+    }
+
+    private synchronized void announceLossNow(RendezvousMessage.Lost lost) {
         allgathers.clear();
         outcome = lost;
         announce(lost);

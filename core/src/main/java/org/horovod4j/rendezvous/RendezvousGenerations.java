@@ -116,6 +116,11 @@ final class RendezvousGenerations {
         }
     }
 
+    /// See [RendezvousGeneration#delayLosses].
+    void delayLosses(Duration delay) {
+        all().forEach(generationEntry -> generationEntry.generation.delayLosses(delay));
+    }
+
     /// Whether a failure was announced in the newest generation.
     synchronized boolean hasFailed() {
         return !entries.isEmpty() && entries.lastEntry().getValue().generation.hasFailed();

@@ -32,6 +32,9 @@ public final class RendezvousServer implements AutoCloseable {
     /// How long the last messages may take to reach the clients when the server closes.
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
+    /// After this time a process has had its signal and knows that it is ending.
+    private static final Duration ENDING_LOSS_DELAY = Duration.ofSeconds(2);
+
     private final Duration heartbeatTimeout;
     private final RendezvousGenerations generations;
     private final Set<Connection<RendezvousMessage>> connections = ConcurrentHashMap.newKeySet();
@@ -150,6 +153,12 @@ public final class RendezvousServer implements AutoCloseable {
     /// Reports that a rank of one generation cannot be reached.
     public void reportLoss(int generation, int rank, String how) {
         generations.lost(generation, rank, how);
+    }
+
+    /// Call this before the processes of the job are ended from outside. All of them are about to
+    /// exit, so those that exit first are not reported to the others at once.
+    public void jobIsEnding() {
+        generations.delayLosses(ENDING_LOSS_DELAY);
     }
 
     /// Waits until every rank has disconnected, for `limit` at most. Ranks that still complete

@@ -168,6 +168,11 @@ public final class Rank implements AutoCloseable {
         return context.state().failure();
     }
 
+    /// Whether operations of this rank failed because another rank is gone.
+    public boolean isBlocked() {
+        return context.state().blockedBy().isPresent();
+    }
+
     /// Whether this rank can run nothing more, but its process can join the next generation.
     public boolean canRejoin() {
         return membership.isElastic() && !failure().isEmpty();
@@ -191,19 +196,25 @@ public final class Rank implements AutoCloseable {
         context.control().stop(); // ends a wait for a change of process sets
     }
 
+    /// Leaves the job because the process ends. Threads of the program may still run, so the memory
+    /// that they share with other ranks stays.
+    public void exit(String reason) {
+        leave(false, reason, true);
+    }
+
     /// Leaves the job in order. Pending operations of this rank fail; operations that other ranks
     /// have completed with this rank keep their results.
     @Override
     public void close() {
-        leave(true, "called shutdown");
+        leave(true, "called shutdown", false);
     }
 
     /// Leaves the job as a failure, which the other ranks see with this reason.
     public void abort(String reason) {
-        leave(false, reason);
+        leave(false, reason, false);
     }
 
-    private synchronized void leave(boolean orderly, String reason) {
+    private synchronized void leave(boolean orderly, String reason, boolean processEnds) {
         if (closed) {
             return;
         }
@@ -211,13 +222,17 @@ public final class Rank implements AutoCloseable {
         stallInspector.close();
         HorovodException shutDown =
                 new ShutDownException(
-                        "this rank has called shutdown; call init before further collectives");
+                        orderly
+                                ? "this rank has called shutdown; call init before further collectives"
+                                : "this rank has left the job: " + reason);
         context.state().stop(shutDown);
         context.control().stop();
         processSets.stop(shutDown);
         context.control().leave(context.state().completed(), orderly, reason);
         context.control().close();
-        processSets.close();
+        if (!processEnds) {
+            processSets.close();
+        }
         context.linkTransport().close();
         tracing.close();
         closeAction.run();

@@ -173,6 +173,11 @@ final class ElasticLaunch extends JobLaunch {
         }
 
         @Override
+        public void jobIsEnding() {
+            rendezvous.jobIsEnding();
+        }
+
+        @Override
         public void startGeneration(int number, SequencedMap<Worker, Slot> slots, boolean sync) {
             generation = number;
             ranks.clear();

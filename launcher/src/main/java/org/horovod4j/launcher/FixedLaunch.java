@@ -136,5 +136,10 @@ final class FixedLaunch extends JobLaunch {
             exitListener.exited(worker.number(), how);
             rendezvous.reportLoss(worker.number(), how);
         }
+
+        @Override
+        public void jobIsEnding() {
+            rendezvous.jobIsEnding();
+        }
     }
 }

@@ -35,6 +35,9 @@ final class Job implements WorkerRegistry.Listener {
     /// How often the driver learns the time.
     private static final Duration TICK = Duration.ofMillis(200);
 
+    /// After a signal from the user, processes that run longer than this are reported.
+    private static final Duration SLOW_END = Duration.ofSeconds(1);
+
     sealed interface Event {
         /// An event that only needs a decision.
         record ForDriver(DriverEvent driverEvent) implements Event {}
@@ -62,6 +65,7 @@ final class Job implements WorkerRegistry.Listener {
     private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
     private final WorkerProcesses workerProcesses = new WorkerProcesses();
     private boolean isSignalReported;
+    private boolean isSlowEndReported;
     private Duration shutdownTime = Duration.ZERO;
     private @Nullable String abortReason;
     private @Nullable String startFailure;
@@ -128,7 +132,7 @@ final class Job implements WorkerRegistry.Listener {
                     decide(new DriverEvent.WorkerNotStarted(worker.number(), reason), services);
                 }
                 case Event.Exited(WorkerProcess process) -> exited(process, services);
-                case Event.Interrupted(Signal signal) -> interrupted(signal);
+                case Event.Interrupted(Signal signal) -> interrupted(signal, services);
                 case null -> {
                     if (isTicking) {
                         decide(new DriverEvent.TimePassed(), services);
@@ -138,6 +142,7 @@ final class Job implements WorkerRegistry.Listener {
                     }
                 }
             }
+            reportSlowEnd();
             if (terminationSequence.hasSignalled() && !isSignalReported) {
                 isSignalReported = true;
                 decide(new DriverEvent.SignalSent(), services);
@@ -191,12 +196,22 @@ final class Job implements WorkerRegistry.Listener {
                 services);
     }
 
-    private void interrupted(Signal signal) {
+    private void interrupted(Signal signal, WorkerServices services) {
         interruption = signal;
-        // Before the message: the user may have stopped the terminal.
+        services.jobIsEnding();
         terminationSequence.signal(signal);
-        launcherConsole.printMessage(
-                "got %s, ending %d processes".formatted(signal, workerProcesses.running().size()));
+    }
+
+    /// Processes normally end at once, and the last message says so.
+    private void reportSlowEnd() {
+        if (interruption != null
+                && !isSlowEndReported
+                && terminationSequence.elapsed().compareTo(SLOW_END) > 0) {
+            isSlowEndReported = true;
+            launcherConsole.printMessage(
+                    "got %s, waiting for %d processes to end; a second signal kills them"
+                            .formatted(interruption, workerProcesses.running().size()));
+        }
     }
 
     private void decide(DriverEvent driverEvent, WorkerServices services) {

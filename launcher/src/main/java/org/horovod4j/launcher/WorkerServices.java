@@ -22,6 +22,9 @@ interface WorkerServices {
     /// Tells the other ranks that a worker is out of reach, even if its connection seems open.
     void reportLoss(Worker worker, String how);
 
+    /// Called before all processes get a signal from the user: losses are then no failures.
+    void jobIsEnding();
+
     /// Gives workers their ranks. Elastic jobs only, like the methods below.
     ///
     /// @param slots by rank

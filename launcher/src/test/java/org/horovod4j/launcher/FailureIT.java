@@ -46,7 +46,14 @@ class FailureIT {
                     .containsPattern(
                             "\\[0]<stderr>:.*PeerLostException: rank 1 on \\S+ is lost: its program"
                                     + " failed: "
-                                    + thrown);
+                                    + thrown
+                                    + " \\(at \\S*ThrowingRank.main\\(ThrowingRank.java:\\d+\\)\\)\n");
+            assertThat(launcher.stderr().lines())
+                    .filteredOn(line -> line.startsWith("[0]<stderr>:"))
+                    .hasSize(1);
+            assertThat(launcher.stderr().lines())
+                    .filteredOn(line -> line.contains("ThrowingRank.depth"))
+                    .hasSizeGreaterThan(30);
             assertThat(launcher.stderr().substring(launcher.stderr().indexOf("the job failed")))
                     .contains(
                             "First to fail was rank 1",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,6 +38,25 @@ class InterruptIT {
                     .contains("[2]<stdout>:got " + signal);
             assertThat(launcher.stderr()).contains("ended by SIG" + signal);
             assertThat(Processes.ofJob(launcher.awaitJobId())).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void endOfTrainingByUserPrintsOneLine(String signal, int exitCode) throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        "-np",
+                        "3",
+                        "java",
+                        "-cp",
+                        TestJvm.CLASS_PATH,
+                        EndlessTraining.class.getName())) {
+            launcher.awaitOutput("training (\\d)", 3);
+            launcher.signal(signal);
+            assertThat(launcher.exitCode()).isEqualTo(exitCode);
+            assertThat(launcher.stderr())
+                    .matches("horovodrun: ended by SIG" + signal + " after [0-9.]+ s\n");
         }
     }
 

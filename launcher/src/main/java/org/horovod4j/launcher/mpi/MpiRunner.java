@@ -48,6 +48,7 @@ public final class MpiRunner {
     private final JobSettings settings;
     private volatile @Nullable Signal interruption;
     private volatile @Nullable HostAgent host;
+    private volatile @Nullable RendezvousServer server;
 
     /// @param verbose whether to print the command line
     /// @param environment the environment of the launcher, with the variables from flags
@@ -87,6 +88,10 @@ public final class MpiRunner {
     public void interrupt(Signal signal) {
         boolean again = interruption != null;
         interruption = signal;
+        RendezvousServer serving = server;
+        if (serving != null) {
+            serving.jobIsEnding();
+        }
         HostAgent started = host;
         if (started != null) {
             launcherConsole.printMessage("got %s, ending mpirun".formatted(signal));
@@ -122,6 +127,7 @@ public final class MpiRunner {
                                 settings.startTimeout(),
                                 ranks);
                 HostAgent agent = LocalHost.open(settings.jobVariable())) {
+            server = rendezvous;
             Map<String, String> variables = variables(addresses, rendezvous.address().getPort());
             MpiCommand command =
                     MpiCommand.of(kind, job, ExportedVariables.names(environment, variables));
