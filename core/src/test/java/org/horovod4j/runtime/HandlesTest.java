@@ -3,6 +3,7 @@ package org.horovod4j.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Handle;
 import org.horovod4j.OperationTimeoutException;
 import org.horovod4j.ReduceOp;
@@ -46,6 +47,42 @@ class HandlesTest {
                                 assertThat(handles.get(i).failure()).isEmpty();
                             }
                         });
+    }
+
+    @Test
+    void nameWithHalfASurrogatePairIsRefused() {
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    assertThatThrownBy(() -> comm.allreduce("layer \uD83D", tensor, ReduceOp.SUM))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("half of a surrogate pair");
+                    assertThatThrownBy(
+                                    () ->
+                                            comm.groupedAllreduceAsync(
+                                                    "\uDE00",
+                                                    List.of(tensor, Tensor.of(new int[] {2})),
+                                                    AllreduceOptions.sum()))
+                            .isInstanceOf(IllegalArgumentException.class);
+                    comm.allreduce("layer \uD83D\uDE00", tensor, ReduceOp.SUM);
+                    assertThat(tensor.toIntArray()).containsExactly(2);
+                });
+    }
+
+    @Test
+    void tensorNamedBarrierDoesNotCollideWithBarrier() {
+        World.run(
+                2,
+                comm -> {
+                    Tensor tensor = Tensor.of(new int[] {1});
+                    Handle<Tensor> handle = comm.allreduceAsync("barrier", tensor, ReduceOp.SUM);
+                    comm.barrier();
+                    assertThat(handle.join().toIntArray()).containsExactly(2);
+                    assertThatThrownBy(() -> comm.allreduce("hvd.barrier", tensor, ReduceOp.SUM))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("is the name of the barrier");
+                });
     }
 
     @Test

@@ -1,5 +1,7 @@
 package org.horovod4j.runtime.cycle;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.runtime.fusion.Plan;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.jspecify.annotations.Nullable;
@@ -30,43 +32,51 @@ final class TensorTable {
         return inFlight;
     }
 
-    /// Adds all entries, or none if a name is taken.
+    /// Adds all entries, or none if a name cannot be used.
     ///
-    /// @throws IllegalArgumentException when a name is in flight already
+    /// @throws IllegalArgumentException when a name is in flight already, or is no valid text
     void add(List<? extends TensorEntry<?>> entries) {
-        for (int i = 0; i < entries.size(); i++) {
-            if (!tryAdd(entries.get(i))) {
-                entries.subList(0, i).forEach(this::remove);
-                throw inFlightAlready(entries.get(i).request().name());
+        int added = 0;
+        try {
+            for (TensorEntry<?> tensorEntry : entries) {
+                add(tensorEntry);
+                added++;
             }
+        } catch (IllegalArgumentException e) {
+            entries.subList(0, added).forEach(this::remove);
+            throw e;
         }
     }
 
     /// Like [#add(List)] for one entry, without a list.
     void add(TensorEntry<?> tensorEntry) {
-        if (!tryAdd(tensorEntry)) {
-            throw inFlightAlready(tensorEntry.request().name());
-        }
-    }
-
-    private boolean tryAdd(TensorEntry<?> tensorEntry) {
         Slot slot = slot(tensorEntry.request().name());
         if (slot.tensorEntry != null) {
-            return false;
+            throw inFlightAlready(tensorEntry.request().name());
         }
         slot.tensorEntry = tensorEntry;
         tensorEntry.setSlot(slot);
         inFlight++;
-        return true;
     }
 
     private Slot slot(String name) {
         Slot slot = byName.get(name);
         if (slot == null) {
+            checkEncodable(name);
             slot = new Slot();
             byName.put(name, slot);
         }
         return slot;
+    }
+
+    /// Half a surrogate pair would reach the other ranks as another name. Checked once for each new
+    /// name, not for each operation.
+    private static void checkEncodable(String name) {
+        if (!UTF_8.newEncoder().canEncode(name)) {
+            throw new IllegalArgumentException(
+                    "'%s' is not valid Unicode: it has half of a surrogate pair; use another name"
+                            .formatted(name));
+        }
     }
 
     private static IllegalArgumentException inFlightAlready(String name) {

@@ -32,7 +32,10 @@ public record Request(
         boolean shared) {
     public static final int NO_ROOT = -1;
     public static final int MAX_NAME = 1_000;
-    private static final String BARRIER = "barrier";
+
+    /// No tensor may have this name.
+    private static final String BARRIER = "hvd.barrier";
+
     private static final String JOIN = "join";
 
     public Request {
@@ -40,6 +43,11 @@ public record Request(
             throw new IllegalArgumentException(
                     "%s: a name has 1 to %d characters, not %d"
                             .formatted(collectiveKind, MAX_NAME, name.length()));
+        }
+        if (name.equals(BARRIER) && collectiveKind != CollectiveKind.BARRIER) {
+            throw new IllegalArgumentException(
+                    "%s: '%s' is the name of the barrier; give the tensor another name"
+                            .formatted(collectiveKind, name));
         }
     }
 
@@ -172,7 +180,7 @@ public record Request(
     @Override
     public String toString() {
         if (collectiveKind == CollectiveKind.BARRIER) {
-            return name;
+            return name.equals(BARRIER) ? "barrier" : name;
         }
         return isPart() && !call.isGroup()
                 ? "%s of '%s'".formatted(call, call.name())
