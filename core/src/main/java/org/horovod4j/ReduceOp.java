@@ -4,7 +4,8 @@ package org.horovod4j;
 ///
 /// The order of the constants is part of the wire format: add new ones at the end.
 public enum ReduceOp {
-    /// The sum divided by the number of ranks; integers truncate toward zero. Not for `bool`.
+    /// The sum divided by the number of ranks. Not for `bool`. Integers truncate toward zero; their
+    /// sum is computed in a wider type, so that it does not overflow, except for `int64`.
     AVERAGE,
     /// The sum; for `bool` the logical or. Integers wrap around.
     SUM,

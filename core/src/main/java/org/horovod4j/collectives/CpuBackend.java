@@ -68,14 +68,29 @@ public final class CpuBackend implements Backend {
     public void allreduce(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         cross.begin(stamp);
-        allreduce.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
+        if (WideAverage.appliesTo(fusedTensors.dataType(), op)) {
+            WideAverage.run(
+                    fusedTensors,
+                    wide -> allreduce.run(stamp, reduction(wide, op, scale, divisor), wide));
+        } else {
+            allreduce.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
+        }
     }
 
     @Override
     public void reducescatter(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         cross.begin(stamp);
-        allreduce.reducescatter(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
+        if (WideAverage.appliesTo(fusedTensors.dataType(), op)) {
+            WideAverage.run(
+                    fusedTensors,
+                    wide ->
+                            allreduce.reducescatter(
+                                    stamp, reduction(wide, op, scale, divisor), wide));
+        } else {
+            allreduce.reducescatter(
+                    stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
+        }
     }
 
     @Override

@@ -60,6 +60,13 @@ public final class FusedTensors {
         Arrays.fill(outputs, MemorySegment.NULL);
     }
 
+    /// Tensors of another type with the same element counts and output ranges, without memory.
+    public FusedTensors withDataType(DataType other) {
+        long[] elementCounts = new long[inputs.length];
+        Arrays.setAll(elementCounts, i -> starts[i + 1] - starts[i]);
+        return new FusedTensors(other, elementCounts, outputStarts, outputEnds);
+    }
+
     /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The output range
     /// of this rank is its own rows.
     ///

@@ -49,6 +49,9 @@ public final class ReferenceCollectives {
 
     private static long integer(
             DataType type, List<Elements> ranks, int index, ReduceOp op, Scale scale) {
+        if (op == ReduceOp.AVERAGE && type != DataType.INT64) {
+            return wideAverage(type, ranks, index, scale);
+        }
         long result = scaled(type, ranks.getFirst().integer(index), scale.prescale());
         for (int rank = 1; rank < ranks.size(); rank++) {
             long value = scaled(type, ranks.get(rank).integer(index), scale.prescale());
@@ -66,6 +69,19 @@ public final class ReferenceCollectives {
         long wrapped = wrapped(type, result);
         return scaled(
                 type, op == ReduceOp.AVERAGE ? wrapped / ranks.size() : wrapped, scale.postscale());
+    }
+
+    /// An average of integers is computed in a wider type, and clamped at the end.
+    private static long wideAverage(DataType type, List<Elements> ranks, int index, Scale scale) {
+        DataType wide = type == DataType.INT32 ? DataType.INT64 : DataType.INT32;
+        long sum = 0;
+        for (Elements rank : ranks) {
+            sum += scaled(wide, rank.integer(index), scale.prescale());
+        }
+        return Math.clamp(
+                scaled(wide, wrapped(wide, sum) / ranks.size(), scale.postscale()),
+                Elements.least(type),
+                Elements.greatest(type));
     }
 
     /// Wraps an integer that may be too large; for `bool`, the sum is an or.
