@@ -26,6 +26,8 @@ module org.horovod4j.core {
             org.horovod4j.launcher;
     exports org.horovod4j.elastic.registry to
             org.horovod4j.launcher;
+    exports org.horovod4j.file to
+            org.horovod4j.launcher;
     exports org.horovod4j.frame to
             org.horovod4j.launcher;
     exports org.horovod4j.log to

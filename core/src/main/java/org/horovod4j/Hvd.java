@@ -133,7 +133,7 @@ public final class Hvd {
         }
         HvdRuntime serving = runtime;
         if (serving != null) {
-            serving.closeRendezvous();
+            serving.onProcessExit();
         }
     }
 

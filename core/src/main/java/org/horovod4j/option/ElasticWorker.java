@@ -29,7 +29,7 @@ public record ElasticWorker(int number, int port) {
         }
         String missing =
                 REQUIRED.stream()
-                        .filter(option -> !environment.isSet(option))
+                        .filter(option -> !RendezvousSettingsReader.isGiven(option, environment))
                         .map(Option::variable)
                         .collect(Collectors.joining(", "));
         if (!missing.isEmpty()) {

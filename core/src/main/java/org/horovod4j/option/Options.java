@@ -124,7 +124,16 @@ public final class Options {
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
                             "The secret of the job, the same on every rank. Connections from"
-                                    + " processes without it are refused.");
+                                    + " processes without it are refused. A file is safer:"
+                                    + " `HOROVOD_SECRET_FILE`.");
+
+    public static final Option<Path> SECRET_FILE =
+            Option.path()
+                    .environment("HOROVOD_SECRET_FILE")
+                    .in(OptionGroup.RENDEZVOUS)
+                    .help(
+                            "A file with the secret, if `HOROVOD_SECRET_KEY` is not set. Only this user"
+                                    + " may read it. The process removes it when it joins the job.");
 
     public static final Option<Boolean> TLS =
             Option.bool("tls")
@@ -250,6 +259,7 @@ public final class Options {
                                     RENDEZVOUS_FOLDER,
                                     RENDEZVOUS_SERVER,
                                     SECRET_KEY,
+                                    SECRET_FILE,
                                     TLS,
                                     JOB_ID,
                                     START_TIMEOUT,

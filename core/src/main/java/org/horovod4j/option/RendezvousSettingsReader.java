@@ -1,6 +1,7 @@
 package org.horovod4j.option;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.file.SecretFile;
 import org.horovod4j.option.RendezvousSettings.SecretText;
 
 import java.net.InetSocketAddress;
@@ -45,7 +46,7 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
             return alone ? Optional.empty() : Optional.of(onFirstHost());
         }
         List<Option<?>> missing =
-                REQUIRED.stream().filter(option -> !environment.isSet(option)).toList();
+                REQUIRED.stream().filter(option -> !isGiven(option, environment)).toList();
         if (missing.isEmpty()) {
             return Optional.of(
                     at(
@@ -77,7 +78,22 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
                                                                         host, port)))
                         .toList(),
                 environment.get(Options.RENDEZVOUS_SERVER),
-                new SecretText(environment.get(Options.SECRET_KEY)));
+                secret());
+    }
+
+    /// The variable comes first: a job that a rank starts may inherit the name of a file that the
+    /// rank has removed.
+    private SecretText secret() {
+        return new SecretText(
+                environment
+                        .find(Options.SECRET_KEY)
+                        .orElseGet(() -> SecretFile.take(environment.get(Options.SECRET_FILE))));
+    }
+
+    /// Whether an option is set. The secret may also be in a file.
+    static boolean isGiven(Option<?> option, Environment environment) {
+        return environment.isSet(option)
+                || (option.equals(Options.SECRET_KEY) && environment.isSet(Options.SECRET_FILE));
     }
 
     private List<String> addresses(String text) {
@@ -118,7 +134,7 @@ record RendezvousSettingsReader(Environment environment, ProcessIdentity process
                                     Options.RENDEZVOUS_ADDR,
                                     Options.RENDEZVOUS_FOLDER));
         }
-        if (!environment.isSet(Options.SECRET_KEY)) {
+        if (!isGiven(Options.SECRET_KEY, environment)) {
             throw new ConfigurationException(
                     "%s is '%s', which needs a secret too. Set %s, the same for all processes."
                             .formatted(Options.RENDEZVOUS_ADDR, AUTOMATIC, Options.SECRET_KEY));

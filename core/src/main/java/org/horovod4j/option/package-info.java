@@ -6,8 +6,8 @@
 /// [ProcessIdentity] (its rank and size), [RendezvousSettings] (how it finds the other ranks) and
 /// [RuntimeSettings] (how it runs operations).
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.scheduler`,
-///   `org.horovod4j.spi`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.file`, `org.horovod4j.log`,
+///   `org.horovod4j.scheduler`, `org.horovod4j.spi`.
 /// - Invariant: the environment is read once, from a snapshot that is passed in, and becomes
 ///   records.
 @NullMarked

@@ -3,6 +3,7 @@ package org.horovod4j.rendezvous;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.file.PrivatePath;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.log.Log;
 
@@ -17,10 +18,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.nio.file.attribute.UserPrincipal;
 import java.util.Optional;
 import java.util.Set;
 
@@ -32,13 +31,6 @@ import java.util.Set;
 /// may have been read or planted already.
 public final class RendezvousFolder {
     private static final Logger LOGGER = Log.of(RendezvousFolder.class);
-    private static final Set<PosixFilePermission> OWNER_ONLY_FOLDER =
-            PosixFilePermissions.fromString("rwx------");
-    private static final Set<PosixFilePermission> OWNER_ONLY_FILE =
-            PosixFilePermissions.fromString("rw-------");
-
-    /// Its owner is the user of this process, even when the user has no name.
-    private static final Path SELF = Path.of("/proc/self");
 
     private final Path folder;
 
@@ -58,7 +50,9 @@ public final class RendezvousFolder {
     public void publish(String job, RendezvousServerInfo info) {
         try {
             ensureUsable();
-            Path draft = Files.createTempFile(folder, ".draft", "", ownerOnly(OWNER_ONLY_FILE));
+            Path draft =
+                    Files.createTempFile(
+                            folder, ".draft", "", ownerOnly(PrivatePath.OWNER_ONLY_FILE));
             try {
                 Files.writeString(draft, info.encode());
                 Files.move(draft, file(job), StandardCopyOption.ATOMIC_MOVE);
@@ -97,7 +91,7 @@ public final class RendezvousFolder {
             if (!isListed(file)) {
                 return Optional.empty();
             }
-            check(file, OWNER_ONLY_FILE, "600");
+            check(file, PrivatePath.OWNER_ONLY_FILE, "600");
             return Optional.of(RendezvousServerInfo.decode(read(file)));
         } catch (MalformedMessageException e) {
             throw e;
@@ -135,7 +129,7 @@ public final class RendezvousFolder {
         if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
             create();
         }
-        check(folder, OWNER_ONLY_FOLDER, "700");
+        check(folder, PrivatePath.OWNER_ONLY_FOLDER, "700");
     }
 
     private void create() throws IOException {
@@ -143,7 +137,7 @@ public final class RendezvousFolder {
             Files.createDirectories(folder.getParent());
         }
         try {
-            Files.createDirectory(folder, ownerOnly(OWNER_ONLY_FOLDER));
+            Files.createDirectory(folder, ownerOnly(PrivatePath.OWNER_ONLY_FOLDER));
         } catch (FileAlreadyExistsException e) {
             LOGGER.log(Level.DEBUG, "Another rank has created {0} in between", folder);
         }
@@ -155,36 +149,19 @@ public final class RendezvousFolder {
 
     private static void check(Path path, Set<PosixFilePermission> allowed, String mode)
             throws IOException {
-        PosixFileAttributes found =
-                Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-        UserPrincipal self = currentUser();
-        if (!found.owner().equals(self)) {
+        Optional<String> owner = PrivatePath.foreignOwner(path);
+        if (owner.isPresent()) {
             throw new ConfigurationException(
-                    "%s belongs to %s, not to %s, the user of this process. Remove it, or set"
-                                    .formatted(path, found.owner(), self.getName())
+                    "%s %s. Remove it, or set".formatted(path, owner.get())
                             + " HOROVOD_RENDEZVOUS_FOLDER to a folder that does not exist yet.");
         }
-        if (found.isSymbolicLink() || !allowed.containsAll(found.permissions())) {
+        Optional<String> exposure = PrivatePath.exposure(path, allowed);
+        if (exposure.isPresent()) {
             throw new ConfigurationException(
                     "%s is %s, so other users may read the job's secret. Try chmod %s,"
-                                    .formatted(
-                                            path,
-                                            found.isSymbolicLink()
-                                                    ? "a link"
-                                                    : PosixFilePermissions.toString(
-                                                            found.permissions()),
-                                            mode)
+                                    .formatted(path, exposure.get(), mode)
                             + " or set HOROVOD_RENDEZVOUS_FOLDER to a folder that does not exist yet.");
         }
-    }
-
-    private static UserPrincipal currentUser() throws IOException {
-        return Files.exists(SELF)
-                ? Files.getOwner(SELF)
-                : Path.of("")
-                        .getFileSystem()
-                        .getUserPrincipalLookupService()
-                        .lookupPrincipalByName(System.getProperty("user.name"));
     }
 
     private ConfigurationException unusable(String doing, Path file, IOException e) {

@@ -5,8 +5,8 @@
 /// server knows of one generation. Without a known server address, [RendezvousDiscovery] finds it
 /// through a [RendezvousFolder].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.connection`, `org.horovod4j.frame`,
-///   `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.security`, `org.horovod4j.text`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.connection`, `org.horovod4j.file`,
+///   `org.horovod4j.frame`, `org.horovod4j.log`, `org.horovod4j.spi`, `org.horovod4j.security`, `org.horovod4j.text`.
 /// - Invariant: a silent, slow or hostile client never delays messages to the other clients.
 @NullMarked
 package org.horovod4j.rendezvous;

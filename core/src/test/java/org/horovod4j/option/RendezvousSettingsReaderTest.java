@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.file.SecretFile;
 import org.horovod4j.option.RendezvousSettings.SecretText;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -76,6 +79,19 @@ class RendezvousSettingsReaderTest {
                         missing)
                 .hasMessageContaining("horovodrun")
                 .hasMessageContaining("  HOROVOD_SECRET_KEY: The secret of the job");
+    }
+
+    @Test
+    void secretMayBeInAFileThatIsRemoved(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("secret");
+        SecretFile.write(file, "hunter2");
+        Map<String, String> variables = with(BY_HAND, "HOROVOD_SECRET_FILE", file.toString());
+        assertThat(read(variables)).isEqualTo(read(BY_HAND));
+        assertThat(file).as("not needed if the secret itself is given").exists();
+        variables.remove("HOROVOD_SECRET_KEY");
+        assertThat(read(variables)).isEqualTo(read(BY_HAND));
+        assertThat(file).doesNotExist();
+        assertThat(read(variables)).as("read again by the same process").isEqualTo(read(BY_HAND));
     }
 
     @Test

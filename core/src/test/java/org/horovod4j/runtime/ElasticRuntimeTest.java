@@ -218,7 +218,7 @@ class ElasticRuntimeTest {
             server.beginGeneration(0, 1);
             desk.assign(0, new WorkerPlacement(0, 0, 1, 0, 1, 0, 1, true));
             starting.get().abort("its process ends");
-            worker.closeRendezvous();
+            worker.onProcessExit();
 
             starting = start(worker, List.of());
             assertThat(readies.take()).isEqualTo("0 from -1");

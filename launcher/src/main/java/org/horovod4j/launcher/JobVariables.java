@@ -3,6 +3,7 @@ package org.horovod4j.launcher;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
@@ -13,7 +14,8 @@ import java.util.Map;
 
 /// The environment variables by which a process finds the others.
 ///
-/// Only its own user can read the environment of a process; everyone can read its command line.
+/// Only its own user can read the environment of a process; everyone can read its command line. The
+/// secret is in neither: a Flight Recorder file would show it.
 ///
 /// @param launcherAddress of the rendezvous server
 /// @param options variables that flags set for all processes
@@ -61,7 +63,8 @@ record JobVariables(
                 remote ? launcherAddress.forHost(host) : launcherAddress.local());
         put(variables, Options.RENDEZVOUS_PORT, launcherAddress.port());
         put(variables, Options.RENDEZVOUS_SERVER, RendezvousHost.LAUNCHER);
-        put(variables, Options.SECRET_KEY, settings.secret().encode());
+        // The host writes the value to a file, see HostAgent.start.
+        variables.put(HostAgent.SECRET_FILE, settings.secret().encode());
         put(variables, Options.JOB_ID, settings.id());
         variables.put(UNBUFFERED, "1");
         return variables;

@@ -6,8 +6,10 @@ import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
+import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -24,6 +26,14 @@ class JobVariablesTest {
         Map<String, String> of = variables.of(plan.slots().getFirst(), false);
         assertThat(of).containsKey(ElasticOptions.ELASTIC.variable());
         assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isFalse();
+    }
+
+    @Test
+    void secretIsForAFileAndNotInTheEnvironment() {
+        assertThat(Options.SECRET_FILE.variable()).isEqualTo(HostAgent.SECRET_FILE);
+        assertThat(variables.of(new Worker(3, "localhost", 0), 7, true))
+                .containsKey(HostAgent.SECRET_FILE)
+                .doesNotContainKey(Options.SECRET_KEY.variable());
     }
 
     @Test

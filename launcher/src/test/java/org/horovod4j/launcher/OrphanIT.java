@@ -2,11 +2,16 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.testsupport.Processes;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /// No process outlives its job, even if the launcher is killed.
@@ -67,6 +72,28 @@ class OrphanIT {
             String job = launcher.awaitJobId();
             assertThat(Processes.ofJob(job)).isEmpty();
             assertThat(Processes.watchdogsOf(job)).isEmpty();
+        }
+    }
+
+    /// Root can read the variables of all processes, and any user could copy the job's.
+    @Test
+    void processOfAnotherUserIsNeitherEndedNorReported(@TempDir Path folder) throws Exception {
+        assumeTrue(
+                Files.getAttribute(folder, "unix:uid").equals(0), "only root can change its user");
+        String program =
+                "_=$(setpriv --reuid 65534 --clear-groups setsid sh -c 'exec sleep 1004 >/dev/null"
+                        + " 2>&1' &); echo job=$HOROVOD_JOB_ID";
+        try (LauncherProcess launcher = LauncherProcess.start("-np", "1", "sh", "-c", program)) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            List<Long> left = Processes.ofJob(launcher.awaitJobId());
+            try {
+                assertThat(left).hasSize(1);
+                assertThat(launcher.stderr()).isEmpty();
+            } finally {
+                for (long process : left) {
+                    Processes.signal("KILL", process);
+                }
+            }
         }
     }
 

@@ -122,12 +122,13 @@ class RemoteStartIT {
     }
 
     @Test
-    void secretIsNotOnCommandLine() throws Exception {
-        String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
+    void secretIsOnNoCommandLineAndInNoEnvironment() throws Exception {
+        String program = "echo key=$(cat $HOROVOD_SECRET_FILE); exec sleep 1000";
         try (LauncherProcess launcher =
                 ssh.start("-np", "2", "-H", "far.invalid:2", "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 2).getFirst();
             assertThat(Processes.withCommandLine(secret)).isEmpty();
+            assertThat(Processes.withVariable(secret)).isEmpty();
         }
     }
 
@@ -270,7 +271,9 @@ class RemoteStartIT {
                             interrupted: true
                             """);
             await().untilAsserted(
-                            () -> assertThat(Processes.withCommandLine("sleep\0" + "1004")).isEmpty());
+                            () ->
+                                    assertThat(Processes.withCommandLine("sleep\0" + "1004"))
+                                            .isEmpty());
         }
     }
 }

@@ -65,13 +65,14 @@ class SshHostsIT {
     }
 
     @Test
-    void secretIsNotOnCommandLineOfAnyHost() throws Exception {
-        String program = "echo key=$HOROVOD_SECRET_KEY; exec sleep 1000";
+    void secretIsOnNoCommandLineAndInNoEnvironment() throws Exception {
+        String program = "echo key=$(cat $HOROVOD_SECRET_FILE); exec sleep 1000";
         try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", program)) {
             String secret = launcher.awaitOutput("key=(\\S{43})", 6).getFirst();
             assertThat(Processes.withCommandLine("sleep\0" + "1000"))
                     .hasSizeGreaterThanOrEqualTo(6);
             assertThat(Processes.withCommandLine(secret)).isEmpty();
+            assertThat(Processes.withVariable(secret)).isEmpty();
         }
     }
 

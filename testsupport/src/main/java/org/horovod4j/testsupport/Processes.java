@@ -37,9 +37,9 @@ public final class Processes {
         return withVariable("HOROVOD_JOB_ID=" + jobId);
     }
 
-    /// The watchdogs of a job. They have its id in their command line.
+    /// The watchdogs of a job. They have its id in their environment, under a name of their own.
     public static List<Long> watchdogsOf(String jobId) {
-        return withCommandLine("HOROVOD_JOB_ID=" + jobId);
+        return withVariable("HOROVOD_WATCHED_JOB=" + jobId);
     }
 
     /// The agent that a launcher started on this machine through a script in place of ssh.

@@ -9,13 +9,18 @@ import java.util.function.Consumer;
 /// Starts the processes of a job on one host, and ends them. The host is this machine or one behind
 /// ssh.
 public interface HostAgent extends AutoCloseable {
+    /// The variable that names the file with the job's secret.
+    String SECRET_FILE = "HOROVOD_SECRET_FILE";
+
     /// The program that `words` name, as this host runs it.
     ///
     /// @throws org.horovod4j.ConfigurationException when it is not there
     Program program(List<String> words) throws IOException;
 
     /// Starts `command` in its own process group, with this launcher's environment and
-    /// `variables`. Safe to call from several threads.
+    /// `variables`. If these contain [#SECRET_FILE], its value is the secret itself: it goes into a
+    /// new file that only this user can read, and the process gets the name of the file. Safe to
+    /// call from several threads.
     Process start(List<String> command, Map<String, String> variables) throws IOException;
 
     /// Adds a listener for the loss of the host, called with the reason. The state of its processes

@@ -3,6 +3,7 @@ package org.horovod4j.launcher.process;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.file.SecretFile;
 import org.jspecify.annotations.Nullable;
 
 import java.io.File;
@@ -14,12 +15,15 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -34,15 +38,25 @@ import java.util.function.Consumer;
 /// ends, also by `kill -9`. The watchdog then ends every process group of the job and every process
 /// that has the job's variable in its environment. It also sends signals, since Java cannot signal a
 /// process group.
+///
+/// The secret of the job is handed over by one file for each process, in a folder that only this
+/// user can enter. A file is removed by its process when that has read it, by this class when the
+/// process has ended, and all of them by the watchdog at the end of the job.
 public final class LocalHost implements HostAgent {
+    /// Says which job a watchdog belongs to, under another name than the job's variable.
+    private static final String WATCHED_JOB = "HOROVOD_WATCHED_JOB";
+
     private static final File DEV_NULL = new File("/dev/null");
 
     private final Process watchdog;
     private final Writer commands;
+    private final Path secretFolder;
+    private final Map<Process, Path> secretFiles = new ConcurrentHashMap<>();
     private final Set<Process> watched = ConcurrentHashMap.newKeySet();
 
-    private LocalHost(Process watchdog) {
+    private LocalHost(Process watchdog, Path secretFolder) {
         this.watchdog = watchdog;
+        this.secretFolder = secretFolder;
         this.commands = watchdog.outputWriter(UTF_8);
     }
 
@@ -52,15 +66,21 @@ public final class LocalHost implements HostAgent {
     ///     no other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {
         ProcessBuilder builder =
-                new ProcessBuilder(
-                        "setsid", "sh", "-c", watchdogScript(), "horovodrun-watchdog", jobVariable);
+                new ProcessBuilder("setsid", "sh", "-c", watchdogScript(), "horovodrun-watchdog");
         // An empty environment. If it held the variable of an outer job, the watchdog of that job
         // would end this watchdog before this one has ended its job.
         builder.environment().keySet().retainAll(Set.of("PATH"));
+        builder.environment().put(WATCHED_JOB, jobVariable.replaceFirst(".*=", ""));
         builder.redirectError(ProcessBuilder.Redirect.DISCARD);
+        Path secretFolder = SecretFile.createFolder();
         try {
-            return new LocalHost(builder.start());
+            LocalHost host = new LocalHost(builder.start(), secretFolder);
+            // Not as arguments, which every user of the machine can read.
+            host.send(jobVariable);
+            host.send(secretFolder.toString());
+            return host;
         } catch (IOException e) {
+            delete(secretFolder);
             throw new ConfigurationException(
                     "cannot start 'setsid sh', which guards the job: %s. Install util-linux."
                             .formatted(e.getMessage()),
@@ -103,17 +123,34 @@ public final class LocalHost implements HostAgent {
         ProcessBuilder builder = new ProcessBuilder(words);
         // Ranks cannot share one keyboard: standard input is empty.
         builder.redirectInput(DEV_NULL);
-        builder.environment().keySet().removeIf(LocalHost::isShellState);
+        builder.environment().keySet().removeIf(LocalHost::isNotInherited);
         builder.environment().putAll(variables);
+        String secret = variables.get(SECRET_FILE);
+        if (secret == null) {
+            return start(builder);
+        }
+        Path file = secretFolder.resolve(UUID.randomUUID().toString());
+        SecretFile.write(file, secret);
+        builder.environment().put(SECRET_FILE, file.toString());
+        Process process = start(builder);
+        secretFiles.put(process, file);
+        return process;
+    }
+
+    private Process start(ProcessBuilder builder) throws IOException {
         Process process = builder.start();
         watched.add(process);
         send("watch " + process.pid());
         return process;
     }
 
-    /// Bash exports functions and the previous folder; ranks do not need them.
-    private static boolean isShellState(String variable) {
-        return variable.startsWith("BASH_FUNC_") || variable.equals("OLDPWD");
+    /// Bash exports functions and the previous folder; ranks do not need them. The secret of an
+    /// outer job is not for them.
+    private static boolean isNotInherited(String variable) {
+        return variable.startsWith("BASH_FUNC_")
+                || variable.equals("OLDPWD")
+                || variable.equals(SECRET_FILE)
+                || variable.equals("HOROVOD_SECRET_KEY");
     }
 
     /// Never called: the launcher runs on this machine.
@@ -125,6 +162,10 @@ public final class LocalHost implements HostAgent {
     public void ended(Process process) {
         watched.remove(process);
         send("forget " + process.pid());
+        Path file = secretFiles.remove(process);
+        if (file != null) {
+            delete(file);
+        }
     }
 
     /// Local pipes need no request.
@@ -170,6 +211,18 @@ public final class LocalHost implements HostAgent {
             commands.close();
         } catch (IOException e) {
             log(Level.DEBUG, "The watchdog was gone already", e);
+        }
+        if (!watchdog.isAlive()) { // else it removes them, when the processes have ended
+            secretFiles.values().forEach(LocalHost::delete);
+            delete(secretFolder);
+        }
+    }
+
+    private static void delete(Path file) {
+        try {
+            Files.deleteIfExists(file);
+        } catch (IOException e) {
+            log(Level.WARNING, "Cannot remove " + file + ", which is no longer needed", e);
         }
     }
 

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /// The command that every rank runs.
 ///
@@ -26,6 +27,9 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
 
     private static final String VECTOR_WARNING =
             "WARNING: Using incubator modules: " + VECTOR_MODULE;
+
+    private static final String FLIGHT_RECORDING = "-XX:StartFlightRecording";
+    private static final String ENVIRONMENT_EVENT = "jdk.InitialEnvironmentVariable";
 
     public Program {
         command = List.copyOf(command);
@@ -98,8 +102,28 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
         boolean isComplete = addsVectorModule(arguments);
         List<String> command = new ArrayList<>(List.of(java));
         command.addAll(isComplete ? List.of() : JAVA_OPTIONS);
-        command.addAll(arguments);
+        int options =
+                JavaArguments.of(Stream.concat(Stream.of(java), arguments.stream()).toList())
+                        .options()
+                        .size();
+        for (int at = 0; at < arguments.size(); at++) {
+            String word = arguments.get(at);
+            command.add(at < options ? withoutEnvironmentEvent(word) : word);
+        }
         return new Program(command, isComplete ? "" : VECTOR_WARNING);
+    }
+
+    /// An option that starts Flight Recorder, with the event switched off that records the whole
+    /// environment: others may read the file. An option that names the event itself stays as it is.
+    private static String withoutEnvironmentEvent(String option) {
+        if (!option.startsWith(FLIGHT_RECORDING)
+                || option.contains(ENVIRONMENT_EVENT)
+                || option.endsWith("help")) {
+            return option;
+        }
+        String separator =
+                option.equals(FLIGHT_RECORDING) ? ":" : option.matches(".*[:=,]") ? "" : ",";
+        return option + separator + ENVIRONMENT_EVENT + "#enabled=false";
     }
 
     /// Whether `--add-modules a,b` or `--add-modules=a,b` is there with the vector module.

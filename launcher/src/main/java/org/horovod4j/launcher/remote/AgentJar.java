@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.remote;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.file.SecretFile;
 import org.horovod4j.frame.Frame;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.text.DurationFormat;
@@ -25,6 +26,7 @@ final class AgentJar {
     private static final List<Class<?>> PACKAGES =
             List.of(
                     ConfigurationException.class,
+                    SecretFile.class,
                     Frame.class,
                     DurationFormat.class,
                     LocalHost.class,

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /// would be wrong there, and the host has its own. As in Horovod, the devices that are visible on
 /// this machine say nothing about remote ones.
 final class ForwardedVariables {
-    /// In this order: of the shell, the machine, the account, the session.
+    /// In this order: of the shell, the machine, the account, the session, an outer job.
     private static final Pattern LOCAL =
             Pattern.compile(
                     "_|OLDPWD|SHLVL|BASH_FUNC_.*"
@@ -18,7 +18,8 @@ final class ForwardedVariables {
                             + "|HOME|LOGNAME|MAIL|SHELL|USER"
                             + "|DBUS_SESSION_BUS_ADDRESS|DISPLAY|WAYLAND_DISPLAY|WINDOWID"
                             + "|XAUTHORITY|XDG_RUNTIME_DIR|XDG_SESSION_.*|SESSION_MANAGER"
-                            + "|SSH_.*|STY|TMUX|TMUX_PANE",
+                            + "|SSH_.*|STY|TMUX|TMUX_PANE"
+                            + "|HOROVOD_SECRET_KEY|HOROVOD_SECRET_FILE",
                     Pattern.DOTALL);
 
     private ForwardedVariables() {}

@@ -1,11 +1,12 @@
 # Ends the processes of one job. LocalHost.java starts this script and explains its purpose.
 #
-# $1 is NAME=value. The environment of every process of the job contains it, and the environment of
-# this script does not. Commands arrive as lines on standard input. End of input means that the
-# launcher has exited.
+# The first line of standard input is NAME=value. The environment of every process of the job
+# contains it, and the environment of this script does not. The second line is a folder to remove at
+# the end. Commands follow, one in each line. End of input means that the launcher has exited.
 
 trap '' INT TERM HUP PIPE
-job=$1
+IFS= read -r job && IFS= read -r secrets || exit
+trap 'rm -rf -- "$secrets"' EXIT
 groups=
 
 # signal NAME: sends a signal to every watched process group.
@@ -25,10 +26,11 @@ forget() {
     groups=$kept
 }
 
-# The IDs of all processes of the job, in any group or session. Zombies have no environment.
+# The IDs of all processes of the job, in any group or session. Zombies have no environment. Root can
+# read the environment of every process, but another user may have copied the variable.
 members() {
     grep -lsF "$job" /proc/[0-9]*/environ | while IFS=/ read -r _ _ process _; do
-        echo "$process"
+        [ -O "/proc/$process" ] && echo "$process"
     done
 }
 
@@ -67,7 +69,7 @@ while read -r order argument; do
         kill) kill -s KILL -- "-$argument" 2>/dev/null ;;
         sweep)
             for process in $(members); do
-                echo "$process $(tr '\0' ' ' <"/proc/$process/cmdline")"
+                printf '%s %s\n' "$process" "$(tr '\0\n' '  ' <"/proc/$process/cmdline")"
             done
             break
             ;;

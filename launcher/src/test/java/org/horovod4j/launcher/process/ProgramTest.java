@@ -6,6 +6,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -67,6 +68,24 @@ class ProgramTest {
         Program program = program(own, words);
         assertThat(program.command()).containsExactly(words);
         assertThat(program.unwantedLine()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "-XX:StartFlightRecording | -XX:StartFlightRecording:OFF",
+                "-XX:StartFlightRecording: | -XX:StartFlightRecording:OFF",
+                "-XX:StartFlightRecording=filename=a.jfr | -XX:StartFlightRecording=filename=a.jfr,OFF",
+                "-XX:StartFlightRecording:name=a,delay=1s | -XX:StartFlightRecording:name=a,delay=1s,OFF",
+                "-XX:StartFlightRecording:help | -XX:StartFlightRecording:help",
+                "-XX:StartFlightRecording:jdk.InitialEnvironmentVariable#enabled=true"
+                        + " | -XX:StartFlightRecording:jdk.InitialEnvironmentVariable#enabled=true",
+            })
+    void flightRecordingOmitsTheEnvironment(String given, String run) {
+        String off = "jdk.InitialEnvironmentVariable#enabled=false";
+        assertThat(program(own, "java", given, "-cp", "a.jar", "Train", given).command())
+                .containsSequence(run.replace("OFF", off), "-cp", "a.jar", "Train", given);
     }
 
     @Test

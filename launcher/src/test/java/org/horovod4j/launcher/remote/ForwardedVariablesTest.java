@@ -37,7 +37,9 @@ class ForwardedVariablesTest {
                 "XDG_SESSION_ID",
                 "HOSTNAME",
                 "HOME",
-                "USER"
+                "USER",
+                "HOROVOD_SECRET_KEY",
+                "HOROVOD_SECRET_FILE"
             })
     void machineAndSessionVariablesAreNotForwarded(String name) {
         assertThat(ForwardedVariables.of(Map.of(name, "value"))).isEmpty();
