@@ -2,6 +2,7 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.Shape;
 import org.junit.jupiter.api.BeforeEach;
@@ -79,6 +80,36 @@ class ClassArchiveIT {
         assertThat(output.lines())
                 .hasSize(2)
                 .allMatch(line -> line.endsWith(ManyLinesProgram.line(0)));
+    }
+
+    /// The JVM would run whatever code another user puts into an archive.
+    @Test
+    void folderThatOthersMayWriteIsNotUsed() throws Exception {
+        Files.createDirectory(archives);
+        Files.setPosixFilePermissions(archives, PosixFilePermissions.fromString("rwxrwxr-x"));
+        assertRunsWithoutArchive(archives + " is rwxrwxr-x, so another user could put code there");
+    }
+
+    @Test
+    void folderOfAnotherUserIsNotUsed() throws Exception {
+        assumeTrue(
+                Files.getAttribute(folder, "unix:uid").equals(0), "only root can give files away");
+        Files.createDirectory(archives);
+        Files.setOwner(
+                archives,
+                folder.getFileSystem()
+                        .getUserPrincipalLookupService()
+                        .lookupPrincipalByName("nobody"));
+        assertRunsWithoutArchive(archives + " belongs to nobody, not to");
+    }
+
+    private void assertRunsWithoutArchive(String reason) throws Exception {
+        try (LauncherProcess launcher =
+                launcher("java", "-cp", jar.toString(), ManyLinesProgram.class.getName(), "1")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stderr()).contains("No class archives: " + reason);
+        }
+        assertThat(archives()).isEmpty();
     }
 
     @Test

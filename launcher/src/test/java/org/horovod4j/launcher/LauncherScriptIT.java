@@ -10,6 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 
@@ -108,6 +109,33 @@ class LauncherScriptIT {
         assertThat(run(script, Map.of("JAVA_HOME", home, "HOROVOD_CLASS_ARCHIVES", "none")))
                 .doesNotContain("SharedArchiveFile");
         assertThat(run(script, Map.of("JAVA_HOME", home, "XDG_CACHE_HOME", "", "HOME", "")))
+                .doesNotContain("SharedArchiveFile");
+    }
+
+    /// The JVM would run whatever code another user puts into an archive.
+    @Test
+    void archiveThatOthersCouldReplaceIsNotUsed() throws Exception {
+        Path bin = Files.createDirectories(root.resolve("dist/bin"));
+        Path script = Files.copy(SCRIPT, bin.resolve("horovodrun"));
+        assertThat(script.toFile().setExecutable(true)).isTrue();
+        Path cache = Files.createDirectories(root.resolve("a/my cache/archives"));
+        Map<String, String> variables =
+                Map.of(
+                        "JAVA_HOME",
+                        jdk("25").toString(),
+                        "HOROVOD_CLASS_ARCHIVES",
+                        cache.toString());
+        for (Path open : List.of(cache, root.resolve("a/my cache"))) {
+            Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
+            assertThat(run(script, variables))
+                    .contains("another user could put code into " + open)
+                    .doesNotContain("SharedArchiveFile");
+            Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwx------"));
+        }
+        assertThat(run(script, variables)).contains("SharedArchiveFile=" + cache);
+        Path link = Files.createSymbolicLink(cache.resolve("launcher-25.jsa"), SCRIPT);
+        assertThat(run(script, variables))
+                .contains("could put code into " + link)
                 .doesNotContain("SharedArchiveFile");
     }
 

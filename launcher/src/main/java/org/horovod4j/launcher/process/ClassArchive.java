@@ -2,12 +2,14 @@ package org.horovod4j.launcher.process;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.file.PrivatePath;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
@@ -115,17 +118,34 @@ public final class ClassArchive {
                 return null;
             }
             Files.createDirectories(
-                    folder,
-                    PosixFilePermissions.asFileAttribute(
-                            PosixFilePermissions.fromString("rwx------")));
-            return Files.isWritable(folder)
-                    ? new ClassArchive(
-                            java, words.options(), folder.resolve(name + EXTENSION), jobVariable)
+                    folder, PosixFilePermissions.asFileAttribute(PrivatePath.OWNER_ONLY_FOLDER));
+            Path file = folder.resolve(name + EXTENSION);
+            return isSafe(folder) && isSafe(file) && Files.isWritable(folder)
+                    ? new ClassArchive(java, words.options(), file, jobVariable)
                     : null;
         } catch (IOException e) {
             log("No archive of classes in " + folder, e);
             return null;
         }
+    }
+
+    /// Whether only this user can have written a file or folder, if it exists: the JVM runs the code
+    /// of an archive without any check.
+    private static boolean isSafe(Path path) throws IOException {
+        Optional<String> problem =
+                Files.exists(path, LinkOption.NOFOLLOW_LINKS)
+                        ? PrivatePath.replaceable(path)
+                        : Optional.empty();
+        problem.ifPresent(
+                how ->
+                        System.getLogger(ClassArchive.class.getName())
+                                .log(
+                                        Level.WARNING,
+                                        "No class archives: %s, so another user could put code there."
+                                                        .formatted(how)
+                                                + " Ranks start without them. Set --class-archives to"
+                                                + " a folder that only you can write to, or to none."));
+        return problem.isEmpty();
     }
 
     /// Depends on everything that decides which classes are loaded: the JDK, its options, and the
