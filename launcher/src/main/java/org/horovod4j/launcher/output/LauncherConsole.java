@@ -97,7 +97,7 @@ public final class LauncherConsole {
     /// has printed something: the rank may show a progress bar on this line.
     public synchronized void status(String line) {
         if (isTerminal && !hasOutput) {
-            emit(StandardStream.STDERR, ERASE + NO_WRAP + "horovodrun: " + line + WRAP);
+            emit(StandardStream.STDERR, ERASE + NO_WRAP + "horovodrun: " + printable(line) + WRAP);
             hasStatus = true;
         }
     }
@@ -151,13 +151,29 @@ public final class LauncherConsole {
         timestamp = OutputTargets.timestamp(true);
     }
 
-    /// Prints a message of the launcher on standard error, after `horovodrun: `.
+    /// Prints a message of the launcher on standard error, after `horovodrun: `. Control characters
+    /// are escaped: the message may quote a host, ssh or the name of a process, and a terminal would
+    /// obey them.
     public synchronized void printMessage(String message) {
-        lastMessage = message.strip();
+        String text = printable(message);
+        lastMessage = text.strip();
         String time = timestamp.get();
-        print(
-                StandardStream.STDERR,
-                ("horovodrun: " + message).replaceAll("(?m)^", time) + "\n");
+        print(StandardStream.STDERR, ("horovodrun: " + text).replaceAll("(?m)^", time) + "\n");
+    }
+
+    /// The text with its control characters in the form `\x1b`. Lines and tabs stay.
+    private static String printable(String text) {
+        StringBuilder printable = new StringBuilder(text.length());
+        text.chars()
+                .forEach(
+                        each -> {
+                            if (Character.isISOControl(each) && each != '\n' && each != '\t') {
+                                printable.append("\\x%02x".formatted(each));
+                            } else {
+                                printable.append((char) each);
+                            }
+                        });
+        return printable.toString();
     }
 
     /// The last message of the launcher; empty if there was none. When a job fails, it names the

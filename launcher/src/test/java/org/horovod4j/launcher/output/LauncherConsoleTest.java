@@ -41,6 +41,19 @@ class LauncherConsoleTest {
         assertThat(launcherConsole.lastMessage()).startsWith("the job failed.");
     }
 
+    /// Others choose what a message quotes: the name of a process, the output of ssh.
+    @Test
+    void controlCharactersInMessagesAreEscaped() {
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
+        LauncherConsole launcherConsole = new LauncherConsole(errors, errors, true);
+        launcherConsole.status("host \033]0;title\007");
+        launcherConsole.printMessage("left behind:\n\tsleep \033[2J\r\u009b1m\u007f ü");
+        assertThat(errors.toString(UTF_8))
+                .contains("host \\x1b]0;title\\x07")
+                .endsWith("left behind:\n\tsleep \\x1b[2J\\x0d\\x9b1m\\x7f ü\n");
+        assertThat(launcherConsole.lastMessage()).doesNotContain("\033");
+    }
+
     private static final class BrokenPipe extends OutputStream {
         @Override
         public void write(int b) throws IOException {
