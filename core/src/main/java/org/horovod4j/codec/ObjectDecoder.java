@@ -7,9 +7,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
@@ -20,6 +22,10 @@ final class ObjectDecoder {
     /// The initial capacity of a collection, whatever length the bytes claim: false lengths then
     /// cost little memory.
     private static final int FIRST_CAPACITY = 1024;
+
+    /// How many keys of a map, or elements of a set, may have the same hash code. A hash table
+    /// compares each of them with all others, unless it can sort them.
+    private static final int MAX_EQUAL_HASHES = 1000;
 
     private static final int MAX_NANOS = 999_999_999;
 
@@ -203,9 +209,11 @@ final class ObjectDecoder {
         int count = byteReader.count(1);
         SequencedSet<@Nullable Object> elements =
                 LinkedHashSet.newLinkedHashSet(Math.min(count, FIRST_CAPACITY));
+        HashCounts hashes = new HashCounts();
         for (int i = 0; i < count; i++) {
             ValuePath place = new ValuePath.Element(valuePath, i);
             Object element = read(place);
+            hashes.count(element, place);
             if (!hashOrFail(place, () -> elements.add(element))) {
                 throw byteReader.corrupt("%s is in the set already".formatted(place));
             }
@@ -218,16 +226,46 @@ final class ObjectDecoder {
         int count = byteReader.count(2);
         SequencedMap<@Nullable Object, @Nullable Object> entries =
                 LinkedHashMap.newLinkedHashMap(Math.min(count, FIRST_CAPACITY));
+        HashCounts hashes = new HashCounts();
         for (int i = 0; i < count; i++) {
             ValuePath place = new ValuePath.Key(valuePath, i);
             Object key = read(place);
             Object value = read(new ValuePath.Value(valuePath, i, key));
+            hashes.count(key, place);
             if (hashOrFail(place, () -> entries.containsKey(key))) {
                 throw byteReader.corrupt("%s is in the map already".formatted(place));
             }
             entries.put(key, value);
         }
         return Collections.unmodifiableSequencedMap(entries);
+    }
+
+    /// The keys of a map or the elements of a set by their hash codes. Without a limit, a few
+    /// kilobytes of lists that share one would cost seconds.
+    private final class HashCounts {
+        private final Map<Integer, Integer> counts = new HashMap<>();
+
+        void count(@Nullable Object key, ValuePath place) {
+            if (key == null || isSortedByHashTables(key)) {
+                return;
+            }
+            if (hashOrFail(place, () -> add(key.hashCode()) > MAX_EQUAL_HASHES)) {
+                throw byteReader.corrupt(
+                        "%s is one of more than %d keys with the same hash code"
+                                .formatted(place, MAX_EQUAL_HASHES));
+            }
+        }
+
+        private int add(int hash) {
+            int count = counts.getOrDefault(hash, 0) + 1;
+            counts.put(hash, count);
+            return count;
+        }
+
+        /// The JDK's own values. The class of a record may compare as it likes.
+        private static boolean isSortedByHashTables(Object key) {
+            return key instanceof Comparable && !(key instanceof Record);
+        }
     }
 
     /// Runs what calls `hashCode` and `equals` of a value, which are the program's own for a

@@ -2,82 +2,49 @@ package org.horovod4j.codec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.fail;
 
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.horovod4j.codec.SampleObjects.Empty;
 import org.horovod4j.codec.SampleObjects.Pair;
 import org.horovod4j.codec.SampleObjects.Phase;
+import org.horovod4j.testsupport.ByteFuzzer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import java.io.ByteArrayOutputStream;
 import java.nio.charset.CharacterCodingException;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Random;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /// Decodes bytes that are malformed, or that another version of a program wrote.
 class MalformedBytesTest {
-    private static final int MUTATIONS = 20_000;
-
     private final ObjectCodec codec = new ObjectCodec();
 
     @Test
     void corruptedBytesGiveAValueOrCodecException() {
-        long seed = Long.getLong("horovod4j.seed", System.nanoTime());
-        System.out.println("HostileBytesTest: -Dhorovod4j.seed=" + seed);
-        Random random = new Random(seed);
-        List<byte[]> originals = SampleObjects.many().stream().map(codec::encode).toList();
-        int refused = 0;
-        for (int i = 0; i < MUTATIONS; i++) {
-            byte[] spoilt = corrupt(originals.get(random.nextInt(originals.size())), random);
-            try {
-                codec.decode(spoilt);
-            } catch (CodecException e) {
-                refused++;
-            } catch (RuntimeException | Error e) {
-                fail("seed %d, mutation %d: %s".formatted(seed, i, Arrays.toString(spoilt)), e);
-            }
-        }
-        assertThat(refused).isGreaterThan(MUTATIONS / 2);
+        assertThat(fuzzer().run(ByteFuzzer.SHORT)).isGreaterThan(ByteFuzzer.SHORT / 2);
     }
 
-    /// Changes, drops, repeats or inserts a few bytes in one to three places.
-    private static byte[] corrupt(byte[] original, Random random) {
-        byte[] bytes = original.clone();
-        int places = 1 + random.nextInt(3);
-        for (int i = 0; i < places && bytes.length > 1; i++) {
-            int from = 1 + random.nextInt(bytes.length - 1);
-            int to = Math.min(bytes.length, from + 1 + random.nextInt(8));
-            bytes =
-                    switch (random.nextInt(5)) {
-                        case 0 -> Arrays.copyOf(bytes, from);
-                        case 1 -> join(bytes, from, new byte[0], to);
-                        case 2 -> join(bytes, to, Arrays.copyOfRange(bytes, from, to), to);
-                        case 3 -> join(bytes, from, randomBytes(random, to - from), from);
-                        default -> join(bytes, from, randomBytes(random, 1), from + 1);
-                    };
-        }
-        return bytes;
+    @Test
+    @Tag("slow")
+    void manyCorruptedBytesAreDecodedOrRefused() {
+        assertThat(fuzzer().run(ByteFuzzer.LONG)).isPositive();
     }
 
-    private static byte[] join(byte[] bytes, int headEnd, byte[] middle, int tailStart) {
-        ByteArrayOutputStream joined = new ByteArrayOutputStream();
-        joined.write(bytes, 0, headEnd);
-        joined.writeBytes(middle);
-        joined.write(bytes, tailStart, bytes.length - tailStart);
-        return joined.toByteArray();
-    }
-
-    private static byte[] randomBytes(Random random, int count) {
-        byte[] bytes = new byte[count];
-        random.nextBytes(bytes);
-        return bytes;
+    private ByteFuzzer fuzzer() {
+        return new ByteFuzzer(
+                "ObjectCodec",
+                SampleObjects.many().stream().map(codec::encode).toList(),
+                codec::decode,
+                CodecException.class);
     }
 
     @Test
@@ -294,6 +261,36 @@ class MalformedBytesTest {
                             byteWriter.tag(ValueTag.TRUE);
                         })
                 .hasMessageContaining("object.key[1] is in the map already");
+    }
+
+    /// A hash table compares each such key with all others: 88 kB cost 8 seconds.
+    @Test
+    void manyKeysWithOneHashCodeAreRejected() {
+        Map<Object, Object> few = new LinkedHashMap<>();
+        Map<Object, Object> many = new LinkedHashMap<>();
+        for (int bits = 0; bits < 2048; bits++) {
+            List<Integer> key = listWithHashOfZeros(bits);
+            assertThat(key.hashCode()).isEqualTo(listWithHashOfZeros(0).hashCode());
+            many.put(key, true);
+            if (bits < 1000) {
+                few.put(key, true);
+            }
+        }
+        assertThat(codec.decode(codec.encode(few))).isEqualTo(few);
+        for (Object object : new Object[] {many, many.keySet()}) {
+            byte[] bytes = codec.encode(object);
+            assertThatThrownBy(() -> codec.decode(bytes))
+                    .isInstanceOf(CodecException.class)
+                    .hasMessageContaining("more than 1000 keys with the same hash code");
+        }
+    }
+
+    /// For each bit two numbers, either 0 and 31 or 1 and 0, which add the same to the hash code.
+    private static List<Integer> listWithHashOfZeros(int bits) {
+        return IntStream.range(0, 11)
+                .boxed()
+                .flatMap(bit -> (bits >> bit & 1) == 0 ? Stream.of(0, 31) : Stream.of(1, 0))
+                .toList();
     }
 
     private AbstractThrowableAssert<?, ?> describing(Class<?> type, String... namesAndTypes) {

@@ -7,6 +7,8 @@ import static org.horovod4j.rendezvous.StateDescription.MAX_BYTES;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.spi.RankDeparture;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.testsupport.ByteFuzzer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -17,7 +19,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -82,21 +83,22 @@ final class RendezvousMessageCodecTest {
     }
 
     @Test
-    void randomBytesThrowOnlyMalformedMessage() {
-        long seed = new Random().nextLong();
-        Random random = new Random(seed);
-        for (int i = 0; i < 20_000; i++) {
-            byte[] bytes = new byte[random.nextInt(60)];
-            random.nextBytes(bytes);
-            if (bytes.length > 0) {
-                bytes[0] = (byte) random.nextInt(14);
-            }
-            try {
-                assertThat(CODEC.decode(bytes)).isNotNull();
-            } catch (MalformedMessageException expected) {
-                assertThat(expected).as("seed %d", seed).hasMessageMatching("(?s).+");
-            }
-        }
+    void corruptedBytesThrowOnlyMalformedMessage() {
+        assertThat(fuzzer().run(ByteFuzzer.SHORT)).isPositive();
+    }
+
+    @Test
+    @Tag("slow")
+    void manyCorruptedBytesAreDecodedOrRefused() {
+        assertThat(fuzzer().run(ByteFuzzer.LONG)).isPositive();
+    }
+
+    private static ByteFuzzer fuzzer() {
+        return new ByteFuzzer(
+                "RendezvousMessageCodec",
+                messages().map(CODEC::encode).toList(),
+                CODEC::decode,
+                MalformedMessageException.class);
     }
 
     @Test

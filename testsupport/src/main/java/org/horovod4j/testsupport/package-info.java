@@ -2,6 +2,7 @@
 ///
 /// Start with [ModuleRules] for the structure of the code, and with [TestJvm] and [Processes] for
 /// tests that start programs. [SimulatedHost] and [SshHosts] turn this machine into several.
+/// [ByteFuzzer] feeds changed bytes to decoders.
 ///
 /// - May depend on: `com.tngtech.archunit..`, `org.assertj..`, `org.awaitility..`,
 ///   `org.junit.jupiter.api..`.

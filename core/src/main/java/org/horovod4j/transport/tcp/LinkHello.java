@@ -50,6 +50,9 @@ record LinkHello(
 
     /// @throws IOException if the bytes are invalid
     static LinkHello decode(byte[] bytes) throws IOException {
+        if (bytes.length != BYTE_SIZE) {
+            throw new IOException("invalid link hello: %d bytes".formatted(bytes.length));
+        }
         ByteBuffer in = ByteBuffer.wrap(bytes);
         try {
             return new LinkHello(

@@ -3,16 +3,15 @@ package org.horovod4j.elastic.registry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.testsupport.ByteFuzzer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 
 final class RegistryMessageCodecTest {
-    private static final int MUTATIONS = 20_000;
     private static final RegistryMessageCodec CODEC = RegistryMessageCodec.INSTANCE;
 
     static List<RegistryMessage> messages() {
@@ -43,23 +42,21 @@ final class RegistryMessageCodecTest {
 
     @Test
     void corruptedBytesThrowOnlyMalformedMessage() {
-        long seed = Long.getLong("horovod4j.seed", System.nanoTime());
-        System.out.println("RegistryMessageCodecTest: -Dhorovod4j.seed=" + seed);
-        Random random = new Random(seed);
-        List<RegistryMessage> messages = messages();
-        int refused = 0;
-        for (int i = 0; i < MUTATIONS; i++) {
-            byte[] whole = CODEC.encode(messages.get(random.nextInt(messages.size())));
-            byte[] corrupted = Arrays.copyOf(whole, whole.length + random.nextInt(3) - 1);
-            for (int change = random.nextInt(3); change > 0 && corrupted.length > 0; change--) {
-                corrupted[random.nextInt(corrupted.length)] = (byte) random.nextInt();
-            }
-            try {
-                assertThat(CODEC.decode(corrupted)).isNotNull();
-            } catch (MalformedMessageException e) {
-                refused++;
-            }
-        }
-        assertThat(refused).isBetween(MUTATIONS / 2, MUTATIONS - 1);
+        assertThat(fuzzer().run(ByteFuzzer.SHORT))
+                .isBetween(ByteFuzzer.SHORT / 2, ByteFuzzer.SHORT - 1);
+    }
+
+    @Test
+    @Tag("slow")
+    void manyCorruptedBytesAreDecodedOrRefused() {
+        assertThat(fuzzer().run(ByteFuzzer.LONG)).isPositive();
+    }
+
+    private static ByteFuzzer fuzzer() {
+        return new ByteFuzzer(
+                "RegistryMessageCodec",
+                messages().stream().map(CODEC::encode).toList(),
+                CODEC::decode,
+                MalformedMessageException.class);
     }
 }

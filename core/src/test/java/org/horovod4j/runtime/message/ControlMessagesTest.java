@@ -10,6 +10,8 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.spi.Tuning;
+import org.horovod4j.testsupport.ByteFuzzer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -17,7 +19,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -168,27 +169,30 @@ class ControlMessagesTest {
     /// Any bytes are decoded or rejected: no other exception, no huge array.
     @Test
     void corruptedBytesAreDecodedOrRejected() {
-        SplittableRandom random = new SplittableRandom(11);
-        List<byte[]> good =
-                Stream.concat(
-                                fromRank().map(ControlMessageEncoder::encode),
-                                toRanks().map(ControlMessageEncoder::encode))
-                        .toList();
-        int refused = 0;
-        for (int i = 0; i < 20_000; i++) {
-            byte[] bytes = good.get(i % good.size()).clone();
-            for (int j = random.nextInt(1, 4); j > 0; j--) {
-                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
-            }
-            try {
-                Object _ =
-                        random.nextBoolean()
-                                ? ControlMessageDecoder.fromRank(bytes)
-                                : ControlMessageDecoder.toRanks(bytes);
-            } catch (HorovodException e) {
-                refused++;
-            }
-        }
-        assertThat(refused).isPositive();
+        assertThat(rankFuzzer().run(ByteFuzzer.SHORT)).isPositive();
+        assertThat(coordinatorFuzzer().run(ByteFuzzer.SHORT)).isPositive();
+    }
+
+    @Test
+    @Tag("slow")
+    void manyCorruptedBytesAreDecodedOrRefused() {
+        assertThat(rankFuzzer().run(ByteFuzzer.LONG)).isPositive();
+        assertThat(coordinatorFuzzer().run(ByteFuzzer.LONG)).isPositive();
+    }
+
+    private static ByteFuzzer rankFuzzer() {
+        return new ByteFuzzer(
+                "ControlMessageDecoder.fromRank",
+                fromRank().map(ControlMessageEncoder::encode).toList(),
+                ControlMessageDecoder::fromRank,
+                HorovodException.class);
+    }
+
+    private static ByteFuzzer coordinatorFuzzer() {
+        return new ByteFuzzer(
+                "ControlMessageDecoder.toRanks",
+                toRanks().map(ControlMessageEncoder::encode).toList(),
+                ControlMessageDecoder::toRanks,
+                HorovodException.class);
     }
 }

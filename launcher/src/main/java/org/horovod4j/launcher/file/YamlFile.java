@@ -3,6 +3,9 @@ package org.horovod4j.launcher.file;
 import org.horovod4j.ConfigurationException;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
+import org.snakeyaml.engine.v2.events.CollectionEndEvent;
+import org.snakeyaml.engine.v2.events.CollectionStartEvent;
+import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
@@ -29,6 +32,9 @@ public final class YamlFile {
     /// aliases of aliases could expand to billions of nodes.
     private static final int MAX_NODES = 10_000;
 
+    /// Deeper than any settings file. The composer and this class recurse at each level.
+    private static final int MAX_DEPTH = 100;
+
     private final Path file;
     private int nodes;
 
@@ -47,6 +53,7 @@ public final class YamlFile {
         YamlNode.Location start = new YamlNode.Location(file, 1, "");
         try {
             LoadSettings settings = LoadSettings.builder().build();
+            checkDepth(new ParserImpl(settings, new StreamReader(settings, text)), start);
             ParserImpl parser = new ParserImpl(settings, new StreamReader(settings, text));
             Optional<Node> root = new Composer(settings, parser).getSingleNode();
             return root.<YamlNode>map(node -> convert(node, start.atLine(line(node))))
@@ -61,6 +68,20 @@ public final class YamlFile {
         } catch (YamlEngineException e) {
             throw new ConfigurationException(
                     "%s: not valid YAML: %s".formatted(start, e.getMessage()), e);
+        }
+    }
+
+    private static void checkDepth(ParserImpl parser, YamlNode.Location start) {
+        int depth = 0;
+        while (parser.hasNext()) {
+            Event event = parser.next();
+            if (event instanceof CollectionStartEvent && ++depth > MAX_DEPTH) {
+                int line = event.getStartMark().map(Mark::getLine).orElse(0) + 1;
+                throw start.atLine(line)
+                        .error("is nested more than %d levels deep.".formatted(MAX_DEPTH));
+            } else if (event instanceof CollectionEndEvent) {
+                depth--;
+            }
         }
     }
 

@@ -139,7 +139,7 @@ public final class HostFile {
 
     private static Login login(Map<String, String> properties, String where) {
         String user = properties.get("user");
-        if (user != null && !user.matches("\\w\\S*")) {
+        if (user != null && !HostSpec.isUser(user)) {
             throw new ConfigurationException(
                     "%s: user=%s is not the name of a user.".formatted(where, user));
         }

@@ -10,9 +10,13 @@ import java.util.regex.Pattern;
 ///
 /// Name and user must not start with a dash: ssh would read it as an option.
 record HostSpec(@Nullable String user, String name, @Nullable Integer slots) {
+    private static final String USER = "\\w[\\w.+\\\\-]*";
+
     private static final Pattern SYNTAX =
             Pattern.compile(
-                    "(?:(?<user>\\w[\\w.+\\\\-]*)@)?"
+                    "(?:(?<user>"
+                            + USER
+                            + ")@)?"
                             + "(?:(?<name>\\w[\\w.-]*)|\\[(?<ipv6>[0-9A-Fa-f:.]+(?:%[\\w.-]+)?)])"
                             // Six digits, so that neither a count nor the sum over hosts overflows.
                             + "(?::(?<slots>\\d{1,6}))?");
@@ -30,6 +34,11 @@ record HostSpec(@Nullable String user, String name, @Nullable Integer slots) {
                         match.group("user"),
                         ipv6 == null ? match.group("name") : ipv6,
                         slots == null ? null : Integer.valueOf(slots)));
+    }
+
+    /// Whether a text can be the name of a user.
+    static boolean isUser(String text) {
+        return text.matches(USER);
     }
 
     /// What to write instead of a text that is not a host.

@@ -166,6 +166,16 @@ class ConfigFileTest {
                 .contains(message);
     }
 
+    /// Reading it took one frame of the stack for each level.
+    @Test
+    void deepNestingIsRefused() {
+        for (String opening : new String[] {"[", "{a: ", "- "}) {
+            String text = "params:\n  " + opening.repeat(20_000);
+            assertThatThrownBy(() -> read(text))
+                    .hasMessageContaining(":2: is nested more than 100 levels deep.");
+        }
+    }
+
     @Test
     void nestedAliasesAreLimited() {
         StringBuilder text = new StringBuilder("a0: &a0 [x]\n");

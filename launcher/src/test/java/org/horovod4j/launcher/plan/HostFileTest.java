@@ -73,6 +73,8 @@ class HostFileTest {
                 "a 2                | :2: '2' is not understood",
                 "a port=99999       | :2: port=99999 is not a number from 1 to 65535",
                 "a:2 slots=2        | :2: slots are given twice",
+                "a user=you@b       | :2: user=you@b is not the name of a user",
+                "a user=you;id      | :2: user=you;id is not the name of a user",
                 "me@a user=you      | :2: the user is given twice",
                 "a slots=1 slots=2  | :2: slots is given twice",
                 "a identity=none    | :2: identity: there is no readable file 'none'",

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.process.Signal;
+import org.horovod4j.testsupport.ByteFuzzer;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -70,5 +73,24 @@ class AgentMessageCodecTest {
     void malformedMessageIsRejectedWithoutLargeAllocation(String hex) {
         assertThatThrownBy(() -> AgentMessageCodec.decode(HexFormat.of().parseHex(hex)))
                 .isInstanceOf(MalformedMessageException.class);
+    }
+
+    @Test
+    void corruptedBytesThrowOnlyMalformedMessage() {
+        assertThat(fuzzer().run(ByteFuzzer.SHORT)).isPositive();
+    }
+
+    @Test
+    @Tag("slow")
+    void manyCorruptedBytesAreDecodedOrRefused() {
+        assertThat(fuzzer().run(ByteFuzzer.LONG)).isPositive();
+    }
+
+    private static ByteFuzzer fuzzer() {
+        return new ByteFuzzer(
+                "AgentMessageCodec",
+                messages().map(AgentMessageCodec::encode).toList(),
+                AgentMessageCodec::decode,
+                MalformedMessageException.class);
     }
 }
