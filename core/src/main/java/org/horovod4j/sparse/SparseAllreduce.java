@@ -63,7 +63,8 @@ public final class SparseAllreduce {
                             SparseRequest.GatheredTotals totals =
                                     sparseRequest.checkAgreement(name, gathered);
                             if (totals.rows() > denseThreshold * denseRows
-                                    || totals.rows() > MAX_ROWS) {
+                                    || totals.rows() > MAX_ROWS
+                                    || isIntegerAverage(tensor, op)) {
                                 return reduceDense(parts, name, tensor, mine, op);
                             }
                             return AverageDivisor.of(parts, name, op, totals.ranks())
@@ -98,6 +99,11 @@ public final class SparseAllreduce {
                     "sparse allreduce of '%s': %d rows are too many; make a dense tensor of them"
                             .formatted(name, tensor.rowCount()));
         }
+    }
+
+    /// Their sums need a wider type, which a dense allreduce has.
+    private static boolean isIntegerAverage(SparseTensor tensor, ReduceOp op) {
+        return op == ReduceOp.AVERAGE && !tensor.values().dataType().isFloatingPoint();
     }
 
     private static Handle<SparseResult> reduceDense(
