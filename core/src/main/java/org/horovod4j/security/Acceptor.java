@@ -156,14 +156,19 @@ public final class Acceptor implements AutoCloseable {
         } catch (IOException e) {
             retryLater("Waiting for connections to", e);
         }
-        for (SelectionKey key : selector.selectedKeys()) {
+        // A copy: a handshake that ends deregisters its channel, which changes the set.
+        List<SelectionKey> ready = List.copyOf(selector.selectedKeys());
+        selector.selectedKeys().clear();
+        for (SelectionKey key : ready) {
+            if (!key.isValid()) {
+                continue; // closed to make room for another
+            }
             if (key.attachment() instanceof PendingHandshake pending) {
                 advance(pending);
             } else {
                 acceptSome((ServerSocketChannel) key.channel());
             }
         }
-        selector.selectedKeys().clear();
         while (!pendingHandshakes.isEmpty() && pendingHandshakes.getFirst().remainingNanos() <= 0) {
             refuse(pendingHandshakes.getFirst(), handshake.timedOut());
         }

@@ -215,7 +215,7 @@ final class AcceptorTest {
                 Flood flood = new Flood(patient);
                 SocketChannel slow = SocketChannel.open()) {
             slow.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.2"), 0));
-            slow.connect(new InetSocketAddress("127.0.0.1", port(patient)));
+            slow.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port(patient)));
             Socket oldest = flood.open(new byte[0]);
             for (int i = 0; i < Acceptor.MAX_PENDING; i++) {
                 flood.open(new byte[0]);
