@@ -105,7 +105,15 @@ final class ProcessSetFailureTest {
         WorldState state = new WorldState();
         ControlPlane control = rendezvous.controlPlane(number);
         List<RankInfo> members =
-                control.join(new RankInfo(number, "alpha", "alpha", 0, "", List.of()), state);
+                control.join(
+                        new RankInfo(
+                                number,
+                                "alpha",
+                                "alpha",
+                                ProcessHandle.current().pid(),
+                                "",
+                                List.of()),
+                        state);
         return Rank.start(
                 new RankContext(
                         number,

@@ -21,6 +21,8 @@ public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sock
         check(localStreams);
     }
 
+    /// Settings for a number of streams and a heartbeat timeout.
+    ///
     /// @param streams connections per link, the same within a host; 0 for the defaults
     /// @param heartbeatTimeout how long a peer may be silent before it is declared lost
     public static TcpTuning of(int streams, Duration heartbeatTimeout) {
