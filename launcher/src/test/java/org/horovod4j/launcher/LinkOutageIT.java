@@ -23,11 +23,13 @@ import java.util.List;
 class LinkOutageIT {
     @RegisterExtension static final SshCluster hosts = new SshCluster();
 
-    private Path end;
+    /// Ends the job when it exists.
+    private static Path end() {
+        return hosts.folder().resolve("end");
+    }
 
-    private LauncherProcess start(int timeoutSeconds) throws IOException {
-        end = hosts.folder().resolve("end");
-        Files.deleteIfExists(end);
+    private static LauncherProcess start(int timeoutSeconds) throws IOException {
+        Files.deleteIfExists(end());
         return hosts.start(
                 "-np",
                 "4",
@@ -39,7 +41,7 @@ class LinkOutageIT {
                 "-cp",
                 TestJvm.CLASS_PATH,
                 ExactSums.class.getName(),
-                end.toString());
+                end().toString());
     }
 
     private static int steps(LauncherProcess launcher) {
@@ -64,7 +66,7 @@ class LinkOutageIT {
             assertThat(during).isGreaterThanOrEqualTo(before);
             await().atMost(Duration.ofSeconds(60))
                     .until(() -> !launcher.isAlive() || steps(launcher) > during + 1000);
-            Files.createFile(end);
+            Files.createFile(end());
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.awaitOutput("(all exact)", 4)).hasSize(4);
             assertThat(launcher.stderr()).doesNotContain("lost");

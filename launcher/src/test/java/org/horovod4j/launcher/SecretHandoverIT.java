@@ -131,8 +131,8 @@ class SecretHandoverIT {
     }
 
     private static String java(String option) {
-        return "java %s -cp %s '%s'"
-                .formatted(option, TestJvm.CLASS_PATH, JoinTwice.class.getName());
+        return "%s %s -cp %s '%s'"
+                .formatted(TestJvm.JAVA, option, TestJvm.CLASS_PATH, JoinTwice.class.getName());
     }
 
     private Path recording() {

@@ -125,7 +125,7 @@ class AgentBootstrapTest {
                         TIMEOUT,
                         missing,
                         null,
-                        List.of(folder.resolve("app.jar")),
+                        List.of(Files.createFile(folder.resolve("app.jar"))),
                         Map.of());
         var _ = run(copying, "");
         assertThat(missing).isEmptyDirectory();
