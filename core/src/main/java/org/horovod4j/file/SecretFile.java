@@ -6,7 +6,6 @@ import org.horovod4j.ConfigurationException;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -93,21 +92,5 @@ public final class SecretFile {
                     "reading the job's secret: %s %s. Only its owner may read it: use chmod 600, as that user."
                             .formatted(file, problem.get()));
         }
-    }
-
-    /// Writes the files again that this process has read, unless their folder is gone. To be called
-    /// when the process exits: a script may start another program of the same rank.
-    public static void putBack() {
-        TAKEN.forEach(
-                (file, secret) -> {
-                    try {
-                        if (Files.isDirectory(file.resolveSibling("."))) {
-                            write(file, secret);
-                        }
-                    } catch (IOException e) { // the job has ended in between
-                        System.getLogger(SecretFile.class.getName())
-                                .log(Level.DEBUG, "Not put back: " + file, e);
-                    }
-                });
     }
 }

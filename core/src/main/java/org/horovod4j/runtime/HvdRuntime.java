@@ -5,7 +5,6 @@ import org.horovod4j.DismissedException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.file.SecretFile;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.ProcessIdentity;
@@ -198,11 +197,8 @@ public final class HvdRuntime implements AutoCloseable {
     /// Closes the rendezvous server, if this process has one. The connection to an elastic launcher
     /// stays open, with its heartbeats, until the process has ended: other shutdown hooks may take
     /// long, and the launcher takes a process without that connection for one that hangs.
-    ///
-    /// Leaves the secret to the next program, if a script starts several for one rank.
     public void onProcessExit() {
         closeRendezvous();
-        SecretFile.putBack();
     }
 
     private void closeRendezvous() {

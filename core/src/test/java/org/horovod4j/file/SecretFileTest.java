@@ -26,16 +26,6 @@ class SecretFileTest {
     }
 
     @Test
-    void exitingProcessLeavesFileForNextProgram() throws IOException {
-        Path file = root.resolve("rank");
-        SecretFile.write(file, "hunter2");
-        SecretFile.take(file);
-        SecretFile.putBack();
-        assertThat(file).hasContent("hunter2");
-        assertThat(mode(file)).isEqualTo("rw-------");
-    }
-
-    @Test
     void onlyOwnerCanReadFileAndFolder() throws IOException {
         Path folder = SecretFile.createFolder();
         Path file = folder.resolve("rank");
