@@ -5,17 +5,13 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
-import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.stall.RankReport;
-import org.horovod4j.runtime.stall.RankReport.Pending;
-import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -24,8 +20,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /// The process sets of a rank. All ranks of the job make and remove them together, members or not.
@@ -34,29 +28,9 @@ final class ProcessSets {
     private final RuntimeFactory runtimeFactory;
     private final CommunicatorFactory communicatorFactory;
 
-    /// Held during a change, which takes as long as the slowest rank.
-    private final Object changing = new Object();
-
+    private final ProcessSetAgreement agreement;
     private final TreeMap<Integer, RegisteredProcessSet> sets = new TreeMap<>();
     private int channels;
-    private volatile Change change = new Change(0, null, 0);
-    private @Nullable HorovodException closed;
-
-    /// The last change that this rank has started.
-    ///
-    /// @param number counts changes from 1 on, the same on all ranks
-    /// @param description for reports; null after the change
-    private record Change(long number, @Nullable String description, long sinceNanos) {
-        Change finished() {
-            return new Change(number, null, sinceNanos);
-        }
-
-        ProcessSetChanges report() {
-            long millis = (System.nanoTime() - sinceNanos) / 1_000_000;
-            return new ProcessSetChanges(
-                    number, description == null ? null : new Pending("", description, millis));
-        }
-    }
 
     /// Makes the communicator of a process set.
     interface CommunicatorFactory {
@@ -81,6 +55,7 @@ final class ProcessSets {
         this.context = context;
         this.runtimeFactory = runtimeFactory;
         this.communicatorFactory = communicatorFactory;
+        this.agreement = new ProcessSetAgreement(context.control());
     }
 
     /// Starts the set of all ranks, whose memory is shared already.
@@ -118,7 +93,7 @@ final class ProcessSets {
                 said.add(runtime.report(set));
             }
         }
-        return new RankReport(System.nanoTime(), said, change.report());
+        return new RankReport(System.nanoTime(), said, agreement.report());
     }
 
     /// Makes process sets, the same on every rank.
@@ -127,22 +102,20 @@ final class ProcessSets {
     /// @throws MismatchException on every rank, when the ranks request different sets
     /// @throws IllegalArgumentException on every rank, when a set is not possible
     List<ProcessSet> add(List<List<Integer>> wanted) {
-        synchronized (changing) {
-            try {
-                checkAgreement("making process sets", inOrder(wanted));
-                List<List<Integer>> sorted = new ArrayList<>();
-                for (List<Integer> ranks : wanted) {
-                    sorted.add(unique(sorted(ranks), sorted));
-                }
-                List<ProcessSet> made = new ArrayList<>();
-                for (List<Integer> ranks : sorted) {
-                    made.add(make(freeId(), ranks));
-                }
-                return made;
-            } finally {
-                change = change.finished();
-            }
-        }
+        return agreement.change(
+                "making process sets",
+                inOrder(wanted),
+                () -> {
+                    List<List<Integer>> sorted = new ArrayList<>();
+                    for (List<Integer> ranks : wanted) {
+                        sorted.add(unique(sorted(ranks), sorted));
+                    }
+                    List<ProcessSet> made = new ArrayList<>();
+                    for (List<Integer> ranks : sorted) {
+                        made.add(make(freeId(), ranks));
+                    }
+                    return made;
+                });
     }
 
     /// Makes the process sets of an earlier generation again, with the numbers they had.
@@ -151,14 +124,14 @@ final class ProcessSets {
     /// @throws MismatchException on every rank, when it is not
     /// @throws IllegalArgumentException on every rank, when a set was never possible
     void rebuild(SortedMap<Integer, List<Integer>> former) {
-        synchronized (changing) {
-            try {
-                checkAgreement("rebuilding process sets", inOrder(former.values()));
-                former.forEach((id, ranks) -> make(id, sorted(ranks)));
-            } finally {
-                change = change.finished();
-            }
-        }
+        boolean _ =
+                agreement.change(
+                        "rebuilding process sets",
+                        inOrder(former.values()),
+                        () -> {
+                            former.forEach((id, ranks) -> make(id, sorted(ranks)));
+                            return true;
+                        });
     }
 
     /// What the ranks compare. They may name the members of a set in different orders. Of a set
@@ -181,18 +154,16 @@ final class ProcessSets {
     ///
     /// @return false, on every rank, for the set of all ranks and for one that was removed before
     boolean remove(ProcessSet set) {
-        synchronized (changing) {
-            try {
-                checkAgreement("removing a process set", List.of(List.of(set.id())));
-                RegisteredProcessSet known = removable(set);
-                if (known != null) {
-                    end(known);
-                }
-                return known != null;
-            } finally {
-                change = change.finished();
-            }
-        }
+        return agreement.change(
+                "removing a process set",
+                List.of(List.of(set.id())),
+                () -> {
+                    RegisteredProcessSet known = removable(set);
+                    if (known != null) {
+                        end(known);
+                    }
+                    return known != null;
+                });
     }
 
     private void end(RegisteredProcessSet set) {
@@ -207,7 +178,7 @@ final class ProcessSets {
         }
         try {
             // No rank may free memory that another rank still reads.
-            allgather(topic("removed"), new byte[0]);
+            agreement.awaitAll("removed");
         } finally {
             if (runtime != null) {
                 runtime.close();
@@ -224,57 +195,12 @@ final class ProcessSets {
 
     /// Fails all operations, now and later.
     void stop(HorovodException reason) {
-        synchronized (this) {
-            closed = reason;
-        }
+        agreement.stop(reason);
         runtimes().forEach(runtime -> runtime.stop(reason));
     }
 
     void close() {
         runtimes().forEach(ProcessSetRuntime::close);
-    }
-
-    /// Checks that all ranks ask for the same change.
-    private void checkAgreement(String what, List<List<Integer>> mine) {
-        HorovodException reason = closed();
-        if (reason != null) {
-            throw reason.atCaller();
-        }
-        change = new Change(change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
-        List<String> said =
-                allgather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
-                        .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
-                        .toList();
-        if (said.stream().distinct().count() > 1) {
-            String table =
-                    IntStream.range(0, said.size())
-                            .mapToObj(rank -> "  rank %d: %s".formatted(rank, said.get(rank)))
-                            .collect(Collectors.joining("\n"));
-            throw new MismatchException(
-                    """
-                    %s: the ranks disagree
-                    %s
-                    Make and remove the same process sets in the same order on every rank."""
-                            .formatted(what, table));
-        }
-    }
-
-    private synchronized @Nullable HorovodException closed() {
-        return closed;
-    }
-
-    /// Waits for all ranks. [#stop] ends the wait with its reason.
-    private List<byte[]> allgather(String topic, byte[] mine) {
-        try {
-            return context.control().allgather(topic, mine);
-        } catch (ShutDownException e) {
-            HorovodException reason = closed();
-            throw reason == null ? e : reason;
-        }
-    }
-
-    private String topic(String what) {
-        return "process sets %d: %s".formatted(change.number, what);
     }
 
     private List<Integer> sorted(List<Integer> ranks) {
@@ -314,8 +240,8 @@ final class ProcessSets {
         if (set.isIncluded()) {
             start(made, channel);
         } else {
-            step(set, "memory of channel " + channel, () -> "");
-            step(set, "memory mapped of channel " + channel, () -> "");
+            agreement.step(set, "memory of channel " + channel, () -> "");
+            agreement.step(set, "memory mapped of channel " + channel, () -> "");
         }
         synchronized (this) {
             sets.put(set.id(), made);
@@ -328,7 +254,7 @@ final class ProcessSets {
         AtomicReference<SharedMemoryFactory.@Nullable Region> opened = new AtomicReference<>();
         try {
             List<String> addresses =
-                    step(
+                    agreement.step(
                             set,
                             "memory of channel " + channel,
                             () -> {
@@ -340,7 +266,7 @@ final class ProcessSets {
             SharedMemoryFactory.Region region = Objects.requireNonNull(opened.get());
             List<RankInfo> members = members(set.ranks(), addresses);
             AtomicReference<@Nullable SharedMemory> mapped = new AtomicReference<>();
-            step(
+            agreement.step(
                     set,
                     "memory mapped of channel " + channel,
                     () -> {
@@ -367,72 +293,6 @@ final class ProcessSets {
             return runtimeFactory.start(set, channel, members, memory);
         } catch (RuntimeException | Error e) {
             throw context.failureHandler().explain(e, set.ranks());
-        }
-    }
-
-    /// Does this rank's part of a step, then waits for all ranks.
-    ///
-    /// @return the results of all ranks
-    /// @throws HorovodException on every rank, if the step fails on one
-    private List<String> step(RankSet set, String topic, Supplier<String> part) {
-        StepResult mine = StepResult.of(part);
-        Throwable failure = mine.failure;
-        List<StepResult> all;
-        try {
-            all = allgather(topic, mine.encode()).stream().map(StepResult::decode).toList();
-        } catch (HorovodException lost) { // the end of a member may be why this rank failed
-            if (failure != null) {
-                lost.addSuppressed(failure);
-            }
-            throw lost;
-        }
-        if (failure != null) {
-            throw rethrown(failure);
-        }
-        for (int rank = 0; rank < all.size(); rank++) {
-            if (all.get(rank).failed) {
-                throw new HorovodException(
-                        """
-                        making process set %s: it failed on rank %d
-                        %s
-                        No rank has this process set. The others can still be used."""
-                                .formatted(set.ranks(), rank, all.get(rank).text));
-            }
-        }
-        return all.stream().map(StepResult::text).toList();
-    }
-
-    private static RuntimeException rethrown(Throwable failure) {
-        if (failure instanceof Error error) {
-            throw error;
-        }
-        return (RuntimeException) failure;
-    }
-
-    /// What one rank's part of a step gave: a text, or a failure.
-    ///
-    /// @param failed whether it failed; `text` then says why
-    /// @param failure on the rank where it failed
-    private record StepResult(boolean failed, String text, @Nullable Throwable failure) {
-        private static final int MAX_TEXT = 10_000;
-
-        static StepResult of(Supplier<String> part) {
-            try {
-                return new StepResult(false, part.get(), null);
-            } catch (RuntimeException | Error e) {
-                String text = String.valueOf(e.getMessage());
-                return new StepResult(
-                        true, text.substring(0, Math.min(text.length(), MAX_TEXT)), e);
-            }
-        }
-
-        byte[] encode() {
-            return ((failed ? "-" : "+") + text).getBytes(StandardCharsets.UTF_8);
-        }
-
-        static StepResult decode(byte[] bytes) {
-            String all = new String(bytes, StandardCharsets.UTF_8);
-            return new StepResult(all.startsWith("-"), all.substring(1), null);
         }
     }
 
