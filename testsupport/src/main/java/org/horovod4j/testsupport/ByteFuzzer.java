@@ -6,6 +6,7 @@ import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Supplier;
 
 /// Decodes valid bytes after random changes: a decoder must return a value or throw its own
 /// exception. To repeat a run, pass the property that it prints.
@@ -31,6 +32,23 @@ public record ByteFuzzer(
         originals = List.copyOf(originals);
     }
 
+    /// Decodes each original cut off at every length, and with one byte more.
+    ///
+    /// @throws AssertionError when the decoder does not refuse one of them, with the bytes
+    public void runOtherLengths() {
+        for (byte[] original : originals) {
+            for (int length = 0; length <= original.length + 1; length++) {
+                byte[] bytes = Arrays.copyOf(original, length);
+                if (length != original.length && !isRefused(bytes, () -> name)) {
+                    throw new AssertionError(
+                            "%s accepts %d of %d bytes: %s"
+                                    .formatted(
+                                            name, length, original.length, Arrays.toString(bytes)));
+                }
+            }
+        }
+    }
+
     /// Decodes `count` changed inputs.
     ///
     /// @return how many were refused
@@ -42,19 +60,25 @@ public record ByteFuzzer(
         int refused = 0;
         for (int i = 0; i < count; i++) {
             byte[] bytes = changed(originals.get(random.nextInt(originals.size())), random);
-            try {
-                @Nullable Object _ = decoder.decode(bytes);
-            } catch (Exception | StackOverflowError | OutOfMemoryError e) {
-                if (!refusal.isInstance(e)) {
-                    throw new AssertionError(
-                            "%s, seed %d, input %d: %s"
-                                    .formatted(name, seed, i, Arrays.toString(bytes)),
-                            e);
-                }
+            int input = i;
+            if (isRefused(bytes, () -> "%s, seed %d, input %d".formatted(name, seed, input))) {
                 refused++;
             }
         }
         return refused;
+    }
+
+    /// @param what is decoded, for messages
+    private boolean isRefused(byte[] bytes, Supplier<String> what) {
+        try {
+            @Nullable Object _ = decoder.decode(bytes);
+            return false;
+        } catch (Exception | StackOverflowError | OutOfMemoryError e) {
+            if (!refusal.isInstance(e)) {
+                throw new AssertionError("%s: %s".formatted(what.get(), Arrays.toString(bytes)), e);
+            }
+            return true;
+        }
     }
 
     /// Changes, drops, repeats or inserts a few bytes in one to three places.

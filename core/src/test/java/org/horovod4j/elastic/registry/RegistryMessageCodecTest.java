@@ -41,6 +41,11 @@ final class RegistryMessageCodecTest {
     }
 
     @Test
+    void bytesOfAnotherLengthAreRefused() {
+        fuzzer().runOtherLengths();
+    }
+
+    @Test
     void corruptedBytesThrowOnlyMalformedMessage() {
         assertThat(fuzzer().run(ByteFuzzer.SHORT))
                 .isBetween(ByteFuzzer.SHORT / 2, ByteFuzzer.SHORT - 1);

@@ -18,6 +18,11 @@ class LinkHelloTest {
     }
 
     @Test
+    void bytesOfAnotherLengthAreRefused() {
+        fuzzer().runOtherLengths();
+    }
+
+    @Test
     void corruptedBytesThrowOnlyIoExceptions() {
         assertThat(fuzzer().run(ByteFuzzer.SHORT)).isPositive();
     }
