@@ -9,18 +9,8 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
-import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.option.RuntimeSettings;
-import org.horovod4j.rendezvous.LocalRendezvous;
-import org.horovod4j.runtime.controller.WorldState;
-import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
-import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.LocalMemoryDomain;
-import org.horovod4j.transport.local.LocalPipes;
-import org.horovod4j.transport.local.LocalTransport;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -31,7 +21,6 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.IntStream;
 
 /// A process set cannot be made on one rank.
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting
@@ -39,10 +28,7 @@ final class ProcessSetFailureTest {
     private static final int SIZE = 3;
     private static final int FAILING = 1;
 
-    private final LocalRendezvous rendezvous = new LocalRendezvous(SIZE);
-    private final LocalPipes localPipes = new LocalPipes();
-    private final LocalMemoryDomain domain =
-            new LocalMemoryDomain(IntStream.range(0, SIZE).boxed().toList());
+    private final RanksOfOneHost allRanks = new RanksOfOneHost(SIZE);
 
     /// What fails on one rank.
     enum Step {
@@ -67,7 +53,7 @@ final class ProcessSetFailureTest {
 
     private void runRank(int number, Step step) {
         UnreliableMemory memory = new UnreliableMemory(step);
-        try (Rank rank = rank(number, memory)) {
+        try (Rank rank = allRanks.start(number, memory)) {
             Communicator communicator = rank.communicator();
             memory.fails = number == FAILING;
             Throwable failure = catchThrowable(() -> communicator.addProcessSet(0, 1));
@@ -101,40 +87,10 @@ final class ProcessSetFailureTest {
         assertThat(ones).containsExactly(expected);
     }
 
-    private Rank rank(int number, SharedMemoryFactory memory) {
-        WorldState state = new WorldState();
-        ControlPlane control = rendezvous.controlPlane(number);
-        List<RankInfo> members =
-                control.join(
-                        new RankInfo(
-                                number,
-                                "alpha",
-                                "alpha",
-                                ProcessHandle.current().pid(),
-                                "",
-                                List.of()),
-                        state);
-        return Rank.start(
-                new RankContext(
-                        number,
-                        members,
-                        control,
-                        state,
-                        domain.memory(number),
-                        memory,
-                        new LocalTransport(localPipes, number),
-                        Clock.SYSTEM,
-                        Kernels.scalar(),
-                        AllreduceChoice.AUTO,
-                        null,
-                        null,
-                        RuntimeSettings.DEFAULT));
-    }
-
     /// Shared memory that fails while `fails` is set.
     private static final class UnreliableMemory implements SharedMemoryFactory {
         private final SharedMemoryFactory reliable =
-                HostSharedMemoryFactory.within("alpha", Path.of("/dev/shm"));
+                HostSharedMemoryFactory.within(RanksOfOneHost.HOST, Path.of("/dev/shm"));
         private final Step step;
         private boolean fails;
 

@@ -4,18 +4,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.PeerLostException;
-import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.option.RuntimeSettings;
-import org.horovod4j.rendezvous.LocalRendezvous;
-import org.horovod4j.runtime.controller.WorldState;
-import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
-import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.LocalMemoryDomain;
-import org.horovod4j.transport.local.LocalPipes;
-import org.horovod4j.transport.local.LocalTransport;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -33,9 +23,7 @@ import java.util.function.Supplier;
 final class ProcessSetLossTest {
     private final SortedMap<Integer, List<Integer>> former =
             new TreeMap<>(Map.of(1, List.of(0, 1)));
-    private final LocalRendezvous rendezvous = new LocalRendezvous(2);
-    private final LocalPipes localPipes = new LocalPipes();
-    private final LocalMemoryDomain domain = new LocalMemoryDomain(List.of(0, 1));
+    private final RanksOfOneHost ranks = new RanksOfOneHost(2);
     private final CompletableFuture<Boolean> end = new CompletableFuture<>();
     private final CompletableFuture<Boolean> lossSeen = new CompletableFuture<>();
 
@@ -82,25 +70,7 @@ final class ProcessSetLossTest {
     }
 
     private Rank rank(int number, Supplier<RuntimeException> failure) {
-        WorldState state = new WorldState();
-        ControlPlane control = rendezvous.controlPlane(number);
-        List<RankInfo> members =
-                control.join(new RankInfo(number, "alpha", "alpha", 0, "", List.of()), state);
-        return Rank.start(
-                new RankContext(
-                        number,
-                        members,
-                        control,
-                        state,
-                        domain.memory(number),
-                        _ -> new UnmappableRegion(failure),
-                        new LocalTransport(localPipes, number),
-                        Clock.SYSTEM,
-                        Kernels.scalar(),
-                        AllreduceChoice.AUTO,
-                        null,
-                        null,
-                        RuntimeSettings.DEFAULT));
+        return ranks.start(number, _ -> new UnmappableRegion(failure));
     }
 
     /// Memory that no other rank can map.

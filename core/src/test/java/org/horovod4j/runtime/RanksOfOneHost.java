@@ -1,0 +1,54 @@
+package org.horovod4j.runtime;
+
+import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.RuntimeSettings;
+import org.horovod4j.rendezvous.LocalRendezvous;
+import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.RankInfo;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.local.LocalMemoryDomain;
+import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalTransport;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/// Ranks as threads of this JVM. The process sets that they add use the shared memory of a test.
+final class RanksOfOneHost {
+    static final String HOST = "alpha";
+
+    private final LocalRendezvous rendezvous;
+    private final LocalPipes localPipes = new LocalPipes();
+    private final LocalMemoryDomain domain;
+
+    RanksOfOneHost(int size) {
+        rendezvous = new LocalRendezvous(size);
+        domain = new LocalMemoryDomain(IntStream.range(0, size).boxed().toList());
+    }
+
+    /// Starts a rank. Returns when all ranks are started.
+    Rank start(int number, SharedMemoryFactory memory) {
+        WorldState state = new WorldState();
+        ControlPlane control = rendezvous.controlPlane(number);
+        long pid = ProcessHandle.current().pid();
+        List<RankInfo> members =
+                control.join(new RankInfo(number, HOST, HOST, pid, "", List.of()), state);
+        return Rank.start(
+                new RankContext(
+                        number,
+                        members,
+                        control,
+                        state,
+                        domain.memory(number),
+                        memory,
+                        new LocalTransport(localPipes, number),
+                        Clock.SYSTEM,
+                        Kernels.scalar(),
+                        AllreduceChoice.AUTO,
+                        null,
+                        null,
+                        RuntimeSettings.DEFAULT));
+    }
+}
