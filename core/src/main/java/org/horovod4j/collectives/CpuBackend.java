@@ -71,6 +71,7 @@ public final class CpuBackend implements Backend {
         if (WideAverage.appliesTo(fusedTensors.dataType(), op)) {
             WideAverage.run(
                     fusedTensors,
+                    scratchMemory,
                     wide -> allreduce.run(stamp, reduction(wide, op, scale, divisor), wide));
         } else {
             allreduce.run(stamp, reduction(fusedTensors, op, scale, divisor), fusedTensors);
@@ -84,6 +85,7 @@ public final class CpuBackend implements Backend {
         if (WideAverage.appliesTo(fusedTensors.dataType(), op)) {
             WideAverage.run(
                     fusedTensors,
+                    scratchMemory,
                     wide ->
                             allreduce.reducescatter(
                                     stamp, reduction(wide, op, scale, divisor), wide));

@@ -4,7 +4,6 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.spi.FusedTensors;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Consumer;
@@ -23,6 +22,8 @@ final class WideAverage {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
+    private static final int CACHE_LINE = 64;
+
     private WideAverage() {}
 
     /// Whether the sum needs a wider type.
@@ -31,21 +32,53 @@ final class WideAverage {
     }
 
     /// Calls `reduce` with wider copies of the tensors, and copies its results back.
-    static void run(FusedTensors fusedTensors, Consumer<FusedTensors> reduce) {
+    static void run(
+            FusedTensors fusedTensors, ScratchMemory memory, Consumer<FusedTensors> reduce) {
         DataType wide = wider(fusedTensors.dataType());
-        try (Arena arena = Arena.ofShared()) {
-            FusedTensors copies = fusedTensors.withDataType(wide);
-            for (int i = 0; i < copies.tensorCount(); i++) {
-                MemorySegment input = widen(fusedTensors, i, wide, arena);
-                long outputBytes = wideBytes(fusedTensors, fusedTensors.output(i), wide);
-                boolean whole = outputBytes == input.byteSize();
-                copies.set(i, input, whole ? input : arena.allocate(outputBytes, Long.BYTES));
-            }
-            reduce.accept(copies);
-            for (int i = 0; i < copies.tensorCount(); i++) {
-                narrow(copies, i, fusedTensors.dataType(), fusedTensors.output(i));
-            }
+        FusedTensors copies = fusedTensors.withDataType(wide);
+        setMemory(copies, fusedTensors, memory);
+        for (int i = 0; i < copies.tensorCount(); i++) {
+            widen(fusedTensors.dataType(), fusedTensors.input(i), copies.input(i));
         }
+        reduce.accept(copies);
+        for (int i = 0; i < copies.tensorCount(); i++) {
+            narrow(fusedTensors.dataType(), copies.output(i), fusedTensors.output(i));
+        }
+    }
+
+    /// Sets the memory of the copies. An output that is the whole tensor is its input.
+    private static void setMemory(
+            FusedTensors copies, FusedTensors fusedTensors, ScratchMemory memory) {
+        int ratio = copies.dataType().byteSize() / fusedTensors.dataType().byteSize();
+        long total = 0;
+        for (int i = 0; i < copies.tensorCount(); i++) {
+            total += aligned(ratio * fusedTensors.input(i).byteSize());
+            total +=
+                    isWhole(fusedTensors, i)
+                            ? 0
+                            : aligned(ratio * fusedTensors.output(i).byteSize());
+        }
+        MemorySegment all = memory.wideCopies(total);
+        long next = 0;
+        for (int i = 0; i < copies.tensorCount(); i++) {
+            MemorySegment input = all.asSlice(next, ratio * fusedTensors.input(i).byteSize());
+            next += aligned(input.byteSize());
+            MemorySegment output = input;
+            if (!isWhole(fusedTensors, i)) {
+                output = all.asSlice(next, ratio * fusedTensors.output(i).byteSize());
+                next += aligned(output.byteSize());
+            }
+            copies.set(i, input, output);
+        }
+    }
+
+    private static boolean isWhole(FusedTensors tensors, int index) {
+        return tensors.output(index).byteSize() == tensors.input(index).byteSize();
+    }
+
+    /// The next multiple of the size of a cache line, on which kernels work best.
+    private static long aligned(long byteSize) {
+        return (byteSize + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
 
     private static DataType wider(DataType dataType) {
@@ -56,15 +89,7 @@ final class WideAverage {
         };
     }
 
-    private static long wideBytes(FusedTensors tensors, MemorySegment memory, DataType wide) {
-        return memory.byteSize() / tensors.dataType().byteSize() * wide.byteSize();
-    }
-
-    private static MemorySegment widen(
-            FusedTensors tensors, int index, DataType wide, Arena arena) {
-        MemorySegment source = tensors.input(index);
-        MemorySegment target = arena.allocate(wideBytes(tensors, source, wide), Long.BYTES);
-        DataType dataType = tensors.dataType();
+    private static void widen(DataType dataType, MemorySegment source, MemorySegment target) {
         long count = source.byteSize() / dataType.byteSize();
         for (long i = 0; i < count; i++) {
             switch (dataType) {
@@ -76,14 +101,11 @@ final class WideAverage {
                 case INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, BOOL -> throw notWidened(dataType);
             }
         }
-        return target;
     }
 
     /// A scale may have made the average larger than its type: it is then clamped, as scaled
     /// integers always are.
-    private static void narrow(
-            FusedTensors copies, int index, DataType dataType, MemorySegment target) {
-        MemorySegment source = copies.output(index);
+    private static void narrow(DataType dataType, MemorySegment source, MemorySegment target) {
         long count = target.byteSize() / dataType.byteSize();
         for (long i = 0; i < count; i++) {
             switch (dataType) {
