@@ -178,7 +178,7 @@ final class ProcessSetAgreement {
             return control.allgather(topic, mine);
         } catch (ShutDownException e) {
             HorovodException reason = stopped;
-            throw reason == null ? e : reason;
+            throw reason == null ? e : reason.atCaller();
         }
     }
 

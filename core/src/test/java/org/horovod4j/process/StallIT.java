@@ -3,6 +3,7 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.HorovodException;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
@@ -35,7 +36,7 @@ class StallIT {
                 TestSignal.await();
             }
             String name = List.of("weights", "bias", "values").get(Hvd.rank());
-            CallResult.report("stalled", () -> Hvd.allreduce(name, values, ReduceOp.SUM));
+            reportStalled(() -> Hvd.allreduce(name, values, ReduceOp.SUM));
         }
     }
 
@@ -96,8 +97,8 @@ class StallIT {
                 TestSignal.await();
             }
             switch (args[0]) {
-                case "join" -> CallResult.report("stalled", Hvd::join);
-                case "make" -> CallResult.report("stalled", () -> Hvd.addProcessSet(0, 2));
+                case "join" -> reportStalled(Hvd::join);
+                case "make" -> reportStalled(() -> Hvd.addProcessSet(0, 2));
                 default -> throw new IllegalArgumentException(args[0]);
             }
         }
@@ -152,6 +153,22 @@ class StallIT {
                         .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=3", message.formatted(3));
             }
         }
+    }
+
+    /// Reports the exception of a call, which must show where the program waited.
+    private static void reportStalled(Runnable call) {
+        CallResult.report(
+                "stalled",
+                () -> {
+                    try {
+                        call.run();
+                    } catch (HorovodException e) {
+                        assertThat(e.getStackTrace())
+                                .extracting(StackTraceElement::getClassName)
+                                .contains(StallIT.class.getName());
+                        throw e;
+                    }
+                });
     }
 
     private static TestJobPlan withShortTimeouts(TestJobPlan plan) {

@@ -7,19 +7,24 @@ import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.Tensor;
+import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.MultiRankLayouts;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 
 /// A rank leaves while the others continue.
@@ -170,6 +175,50 @@ class ShutdownTest {
                             .isInstanceOf(ShutDownException.class)
                             .satisfies(ShutdownTest::assertHasFrameOfThisTest);
                 });
+    }
+
+    /// Thread `hvd-stall` finds the stall and ends the job.
+    @ParameterizedTest
+    @ValueSource(strings = {"allreduce", "handle", "join", "addProcessSet"})
+    void exceptionOfStallShutdownShowsWhereTheProgramWaited(String call) {
+        CountDownLatch stalled = new CountDownLatch(1);
+        World.of(2)
+                .with(
+                        Map.of(
+                                RuntimeOptions.STALL_CHECK_TIME.variable(), "0.1",
+                                RuntimeOptions.STALL_SHUTDOWN_TIME.variable(), "0.2"))
+                .run(
+                        comm -> {
+                            if (comm.rank() == 0) {
+                                stalled.await();
+                                return;
+                            }
+                            try {
+                                assertThatThrownBy(() -> waitIn(call, comm))
+                                        .isInstanceOf(HorovodException.class)
+                                        .hasMessageContaining("stalled for longer than")
+                                        .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                                assertThatThrownBy(comm::barrier)
+                                        .hasMessageContaining("stalled for longer than")
+                                        .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                            } finally {
+                                stalled.countDown();
+                            }
+                        });
+    }
+
+    private static void waitIn(String call, Communicator communicator) {
+        Tensor tensor = Tensor.of(new float[] {1});
+        switch (call) {
+            case "allreduce" -> communicator.allreduce("a", tensor, ReduceOp.SUM);
+            case "handle" ->
+                    communicator
+                            .allreduceAsync("a", tensor, ReduceOp.SUM)
+                            .join(Duration.ofMinutes(1));
+            case "join" -> communicator.join();
+            case "addProcessSet" -> communicator.addProcessSet(0, 1);
+            default -> throw new IllegalArgumentException(call);
+        }
     }
 
     private static void assertHasFrameOfThisTest(Throwable thrown) {

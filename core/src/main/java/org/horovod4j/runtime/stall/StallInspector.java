@@ -2,6 +2,7 @@ package org.horovod4j.runtime.stall;
 
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
+import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.StallSettings;
 import org.horovod4j.runtime.stall.StateReport.Stall;
 import org.horovod4j.spi.ControlPlane;
@@ -135,9 +136,12 @@ public final class StallInspector implements AutoCloseable {
         if (over) {
             shutdown.accept(
                     """
-                    stalled for longer than HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=%d allows
+                    stalled for longer than %s=%s allows
                     %s"""
-                            .formatted(settings.shutdown().toSeconds(), story));
+                            .formatted(
+                                    RuntimeOptions.STALL_SHUTDOWN_TIME,
+                                    RuntimeOptions.STALL_SHUTDOWN_TIME.format(settings.shutdown()),
+                                    story));
         } else {
             warning.accept(
                     """
