@@ -2,6 +2,7 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
@@ -20,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
@@ -35,6 +37,18 @@ class UnauthenticatedConnectionsIT {
 
     /// The first bytes of a real connection.
     private static final byte[] MAGIC = "Hvd4J\r\n".getBytes(US_ASCII);
+
+    /// Runs a command as another user with at most 300 threads. That user has no other process, and
+    /// may read the class path in root's home.
+    private static final String[] LIMITED_USER = {
+        "prlimit",
+        "--nproc=300",
+        "setpriv",
+        "--reuid=1234567",
+        "--clear-groups",
+        "--inh-caps=+dac_read_search",
+        "--ambient-caps=+dac_read_search"
+    };
 
     /// Sums until the test sends a signal.
     static final class Worker {
@@ -63,10 +77,7 @@ class UnauthenticatedConnectionsIT {
         List<Socket> halfOpen = new ArrayList<>();
         try (TestJob testJob = plan.start()) {
             testJob.awaitLine("ready");
-            List<Integer> ports = new ArrayList<>();
-            for (TestRankProcess rank : testJob.ranks()) {
-                TcpSockets.of(rank.pid()).listening().forEach(each -> ports.add(each.localPort()));
-            }
+            List<Integer> ports = portsOf(testJob.ranks());
             assertThat(ports).as("a port for each rank, and one to meet").hasSize(SIZE + 1);
             for (int port : ports) {
                 sendUnauthenticated(port, halfOpen);
@@ -100,12 +111,8 @@ class UnauthenticatedConnectionsIT {
         try (TestJob testJob = plan.prepare()) {
             TestRankProcess first = testJob.start(0);
             await().until(() -> TcpSockets.of(first.pid()).listening().size() == 2);
-            List<Integer> ports =
-                    TcpSockets.of(first.pid()).listening().stream()
-                            .map(TcpSockets.Socket::localPort)
-                            .toList();
             int threads = threadCount(first);
-            try (Flood flood = new Flood(ports, 5_000)) {
+            try (Flood flood = new Flood(portsOf(List.of(first)), 5_000)) {
                 flood.fill();
                 flood.keepUp();
                 long start = System.nanoTime();
@@ -117,6 +124,42 @@ class UnauthenticatedConnectionsIT {
                 assertThat(threadCount(first)).isLessThan(threads + 20);
                 assertThat(TcpSockets.of(first.pid()).established()).hasSizeLessThan(1_000);
                 first.sendSignal();
+                testJob.awaitSuccess();
+            }
+        }
+    }
+
+    /// The ranks run as a user that may have 300 threads, and each of their ports has 500 silent
+    /// connections.
+    @Test
+    void silentConnectionsTakeNoThreads() throws IOException {
+        assumeTrue(
+                Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0),
+                "only root can change its user, and the limit does not hold for root");
+        TestJobPlan plan =
+                TestJobPlan.of(2, Worker.class)
+                        .with(Options.TRANSPORT, "tcp")
+                        .servedBy(RendezvousHost.RANK0)
+                        .withCommandPrefix(0, LIMITED_USER)
+                        .withCommandPrefix(1, LIMITED_USER);
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("ready");
+            List<Integer> threads = new ArrayList<>();
+            for (TestRankProcess rank : testJob.ranks()) {
+                assertThat(Path.of("/proc", "" + rank.pid(), "limits"))
+                        .content()
+                        .containsPattern("Max processes +300 +300 ");
+                threads.add(threadCount(rank));
+            }
+            List<Integer> ports = portsOf(testJob.ranks());
+            try (Flood flood = new Flood(ports, 500 * ports.size())) {
+                flood.fill();
+                flood.keepUp();
+                flood.awaitConnections(500);
+                for (TestRankProcess rank : testJob.ranks()) {
+                    assertThat(threadCount(rank)).isLessThan(threads.get(rank.rank()) + 20);
+                }
+                testJob.rank(0).sendSignal();
                 testJob.awaitSuccess();
             }
         }
@@ -202,6 +245,14 @@ class UnauthenticatedConnectionsIT {
                 socket.close();
             }
         }
+    }
+
+    private static List<Integer> portsOf(Collection<TestRankProcess> ranks) throws IOException {
+        List<Integer> ports = new ArrayList<>();
+        for (TestRankProcess rank : ranks) {
+            TcpSockets.of(rank.pid()).listening().forEach(each -> ports.add(each.localPort()));
+        }
+        return ports;
     }
 
     private static int threadCount(TestRankProcess rank) throws IOException {
