@@ -237,7 +237,7 @@ final class RankCommunicator
                     .communicator()
                     .groupedAllreduceAsync(name, tensors, options.withoutProcessSet());
         }
-        if (options.compressor().isPresent()) {
+        if (options.compressor().isPresent() && !tensors.isEmpty()) {
             String[] names = groupNames.of(name, tensors.size());
             Communicator parts = within(group("groupedAllreduce", name, names.length));
             return Handle.allOf(
@@ -478,17 +478,23 @@ final class RankCommunicator
         }
     }
 
-    /// Submits one operation for each tensor.
+    /// Submits one operation for each tensor. A group without tensors submits one on no elements:
+    /// so the ranks find out if it has tensors on some of them.
     private Handle<List<Tensor>> submitGroup(
             CompositeCall group,
             List<Tensor> tensors,
             RequestFactory request,
             Function<Tensor, Operation<Tensor>> operation) {
+        CompositeCall outermost = origin == this ? group : call;
         int count = tensors.size();
+        if (count == 0) {
+            Tensor empty = Tensor.of(new float[0]);
+            Request only = request.request(group.name() + "_0of0", empty).within(outermost);
+            return agent.submit(only, operation.apply(empty)).thenApply(_ -> List.of());
+        }
         List<Request> requests = new ArrayList<>(count);
         List<Operation<Tensor>> operations = new ArrayList<>(count);
         String[] names = groupNames.of(group.name(), count);
-        CompositeCall outermost = origin == this ? group : call;
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
             ArgumentChecks.checkNotConfined(names[i], tensor);

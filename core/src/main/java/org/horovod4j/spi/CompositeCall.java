@@ -10,10 +10,12 @@ import org.horovod4j.Communicator;
 ///
 /// @param name as given by the program
 /// @param method what the program called, as reports name it
-/// @param members the number of tensors of a group; 0 for other calls
+/// @param members the number of tensors of a group; [#NO_GROUP] for other calls
 public record CompositeCall(String name, String method, int members) {
+    public static final int NO_GROUP = -1;
+
     /// In place of a call: the operation has the name and the kind that the program gave.
-    public static final CompositeCall NONE = new CompositeCall("", "", 0);
+    public static final CompositeCall NONE = new CompositeCall("", "", NO_GROUP);
 
     /// A communicator that can mark operations as parts of a call.
     public interface Marker {
@@ -26,17 +28,22 @@ public record CompositeCall(String name, String method, int members) {
     /// them: one that a program has implemented.
     public static Communicator mark(Communicator communicator, String name, String method) {
         return communicator instanceof Marker marker
-                ? marker.within(new CompositeCall(name, method, 0))
+                ? marker.within(new CompositeCall(name, method, NO_GROUP))
                 : communicator;
     }
 
     /// Whether the call is that of a group.
     public boolean isGroup() {
-        return members > 0;
+        return members != NO_GROUP;
+    }
+
+    /// The size of a group, in words.
+    public String memberCount() {
+        return members == 1 ? "1 tensor" : members + " tensors";
     }
 
     @Override
     public String toString() {
-        return isGroup() ? "%s of %d tensors".formatted(method, members) : method;
+        return isGroup() ? "%s of %s".formatted(method, memberCount()) : method;
     }
 }

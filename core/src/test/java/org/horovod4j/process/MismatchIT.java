@@ -46,6 +46,7 @@ class MismatchIT {
                             List.of(
                                     "allreduce on rank",
                                     "groupedAllreduce of 2 tensors on rank LAST\n")),
+                    entry("empty", List.of("2 tensors on rank", "0 tensors on rank LAST\n")),
                     entry("members", List.of("2 tensors on rank", "3 tensors on rank LAST\n")),
                     entry("sparse", List.of("allreduce on", "sparseAllreduce on rank LAST\n")));
 
@@ -108,6 +109,7 @@ class MismatchIT {
                 case "root" -> Hvd.broadcastAsync(name, one(), wrong ? Hvd.rank() : 0);
                 case "kind" -> other ? Hvd.broadcastAsync(name, one(), 0) : sum(name, 1);
                 case "group" -> other ? group(name, 2) : sum(name, 1);
+                case "empty" -> group(name, other ? 0 : 2);
                 case "members" -> group(name, other ? 3 : 2);
                 case "sparse" -> other ? sparse(name) : sum(name, 1);
                 default -> throw new IllegalArgumentException(name);

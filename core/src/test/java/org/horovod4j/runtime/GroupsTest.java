@@ -11,6 +11,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.compression.TopK;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.ReferenceCollectives;
@@ -121,15 +122,20 @@ class GroupsTest {
                         });
     }
 
-    @Test
-    void anEmptyGroupIsDoneAtOnce() {
-        World.run(
-                2,
-                comm -> {
-                    assertThat(comm.groupedAllreduce("none", List.of(), ReduceOp.SUM)).isEmpty();
-                    assertThat(comm.groupedAllgather("none", List.of())).isEmpty();
-                    comm.barrier();
-                });
+    @FewLayouts
+    void groupThatIsEmptyOnAllRanksHasNoResults(Layout layout) {
+        AllreduceOptions compressed = AllreduceOptions.sum().withCompressor(TopK.ratio(0.5));
+        layout.world()
+                .run(
+                        comm -> {
+                            List<Tensor> none = List.of();
+                            assertThat(comm.groupedAllreduce("none", none, ReduceOp.AVERAGE))
+                                    .isEmpty();
+                            assertThat(comm.groupedAllreduce("none", none, compressed)).isEmpty();
+                            assertThat(comm.groupedAllgather("none", none)).isEmpty();
+                            assertThat(comm.groupedReducescatter("none", none, ReduceOp.SUM))
+                                    .isEmpty();
+                        });
     }
 
     @Test

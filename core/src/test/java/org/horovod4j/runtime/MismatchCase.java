@@ -21,6 +21,8 @@ import java.util.List;
 /// @param odd the request of the one rank
 record MismatchCase(String about, RankRequest usual, RankRequest odd) {
     private static final String OPERATION = "'t': the ranks disagree on the operation";
+    private static final String SIZE =
+            "groupedAllreduce of 't': the ranks disagree on the number of its tensors";
     private static final Scale TWICE = Scale.after(2);
 
     /// A request, and how the report describes it.
@@ -102,11 +104,18 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
                 kind("broadcastObject", (comm, _) -> comm.broadcastObject("t", "text", 0));
         RankRequest collected =
                 kind("allgatherObject", (comm, _) -> comm.allgatherObject("t", "text"));
-        MismatchCase sizes =
-                new MismatchCase(
-                        "groupedAllreduce of 't': the ranks disagree on the number of its tensors",
-                        group("2 tensors", 2),
-                        group("3 tensors", 3));
+        RankRequest emptyGathered =
+                kind(
+                        "groupedAllgather of 0 tensors",
+                        (comm, _) -> comm.groupedAllgather("t", List.of()));
+        RankRequest emptyCompressed =
+                kind(
+                        "0 tensors",
+                        (comm, _) ->
+                                comm.groupedAllreduce(
+                                        "t",
+                                        List.of(),
+                                        AllreduceOptions.sum().withCompressor(TopK.ratio(0.5))));
         return List.of(
                 new MismatchCase(OPERATION, broadcast, sent),
                 new MismatchCase(OPERATION, sent, broadcast),
@@ -118,7 +127,13 @@ record MismatchCase(String about, RankRequest usual, RankRequest odd) {
                 new MismatchCase(OPERATION, allreduce, sparse),
                 new MismatchCase(OPERATION, sparse, pair),
                 new MismatchCase(OPERATION, allreduce, topK),
-                sizes);
+                new MismatchCase(SIZE, group("2 tensors", 2), group("3 tensors", 3)),
+                new MismatchCase(SIZE, group("2 tensors", 2), group("0 tensors", 0)),
+                new MismatchCase(SIZE, group("0 tensors", 0), group("1 tensor", 1)),
+                new MismatchCase(SIZE, group("1 tensor", 1), emptyCompressed),
+                new MismatchCase(OPERATION, allgather, emptyGathered),
+                new MismatchCase(
+                        OPERATION, group("groupedAllreduce of 0 tensors", 0), emptyGathered));
     }
 
     private static RankRequest group(String words, int members) {

@@ -80,7 +80,7 @@ public final class MismatchReport {
             return report(
                     "%s of '%s': the ranks disagree on the number of its tensors"
                             .formatted(first.call().method(), first.programName()),
-                    request -> request.call().members() + " tensors",
+                    request -> request.call().memberCount(),
                     "Give the group the same tensors on every rank.");
         }
         String name = differ(Request::programName) ? first.name() : first.programName();
