@@ -169,9 +169,9 @@ public final class Options {
                     .atLeast(Duration.ofMillis(100))
                     .in(OptionGroup.RENDEZVOUS)
                     .help(
-                            "How long a rank or host may be silent before it is declared lost. Shorter"
-                                    + " outages of the network break no connection. The end of a"
-                                    + " process is noticed at once.");
+                            "How long a rank or host may be silent before it is declared lost. An outage"
+                                    + " of the network that lasts up to about half of that breaks no"
+                                    + " connection. The end of a process is noticed at once.");
 
     public static final Option<String> NETWORK_INTERFACES =
             Option.text("network-interfaces")

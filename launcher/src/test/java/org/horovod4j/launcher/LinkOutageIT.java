@@ -17,8 +17,8 @@ import java.time.Duration;
 import java.util.List;
 
 /// Jobs over two hosts behind real ssh while the link of one host is cut. Training must survive an
-/// outage that is shorter than the heartbeat timeout. A longer one must be blamed on the host that
-/// was cut.
+/// outage after which the kernel resends lost bytes before the heartbeat timeout. A longer one must
+/// be blamed on the host that was cut.
 @Tag("slow")
 class LinkOutageIT {
     @RegisterExtension static final SshCluster hosts = new SshCluster();
