@@ -46,9 +46,7 @@ public final class BestMetric {
                             .formatted(
                                     name,
                                     known.stream().sorted().toList(),
-                                    SpellingSuggestion.nearest(name, known, 0)
-                                            .map(" Did you mean '%s'?"::formatted)
-                                            .orElse("")));
+                                    SpellingSuggestion.question(name, known, 0)));
         }
     }
 

@@ -117,11 +117,14 @@ public final class Environment {
         Options.all().forEach(option -> known.addAll(option.names()));
         for (String name : unknown(known)) {
             if (UnsupportedVariable.find(name).isEmpty()) {
-                String problem = "%s: Horovod4J has no such option".formatted(name);
+                String question = SpellingSuggestion.question(name, known, PREFIX.length());
                 throw new ConfigurationException(
-                        SpellingSuggestion.nearest(name, known, PREFIX.length())
-                                .map(near -> "%s. Did you mean %s?".formatted(problem, near))
-                                .orElse(problem + ". See docs/options.md for all options."));
+                        "%s: Horovod4J has no such option.%s"
+                                .formatted(
+                                        name,
+                                        question.isEmpty()
+                                                ? " See docs/options.md for all options."
+                                                : question));
             }
         }
     }
@@ -142,10 +145,9 @@ public final class Environment {
         if (horovods.isPresent()) { // spelled correctly, so a suggestion would be wrong
             return horovods.get().warning(name);
         }
-        String ignored = "%s is ignored: Horovod4J has no such option".formatted(name);
         return Optional.of(
-                SpellingSuggestion.nearest(name, known, PREFIX.length())
-                        .map(near -> "%s. Did you mean %s?".formatted(ignored, near))
-                        .orElse(ignored + "."));
+                "%s is ignored: Horovod4J has no such option.%s"
+                        .formatted(
+                                name, SpellingSuggestion.question(name, known, PREFIX.length())));
     }
 }

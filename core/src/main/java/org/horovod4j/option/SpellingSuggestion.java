@@ -14,10 +14,16 @@ public final class SpellingSuggestion {
 
     private SpellingSuggestion() {}
 
-    /// The candidate with the fewest changes to `word`, if they are few enough.
+    /// " Did you mean …?", to follow a sentence that rejects `word`; empty if no candidate is near.
     ///
     /// @param prefix how many leading letters all names share
-    public static Optional<String> nearest(String word, Collection<String> candidates, int prefix) {
+    public static String question(String word, Collection<String> candidates, int prefix) {
+        return nearest(word, candidates, prefix).map(" Did you mean %s?"::formatted).orElse("");
+    }
+
+    /// The candidate with the fewest changes to `word`, if they are few enough.
+    private static Optional<String> nearest(
+            String word, Collection<String> candidates, int prefix) {
         int most = Math.max(MIN_ALLOWED_CHANGES, (word.length() - prefix) / LETTERS_PER_CHANGE);
         return candidates.stream()
                 .filter(candidate -> editDistance(word, candidate) <= most)

@@ -165,9 +165,7 @@ final class JobFileReader {
                 : "there is no engine '%s'.%s Now there are local and ssh."
                         .formatted(
                                 name,
-                                SpellingSuggestion.nearest(name, List.of("local", "ssh"), 0)
-                                        .map(meant -> " Did you mean %s?".formatted(meant))
-                                        .orElse(""));
+                                SpellingSuggestion.question(name, List.of("local", "ssh"), 0));
     }
 
     /// The flags that correspond to the keys under `elastic`.

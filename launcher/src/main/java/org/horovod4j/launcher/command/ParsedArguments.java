@@ -58,11 +58,7 @@ final class ParsedArguments {
                         .flatMap(spec -> Stream.of(spec.names()))
                         .toList();
         return "unknown option '%s'.%s Options of the program come after it; see horovodrun --help."
-                .formatted(
-                        option,
-                        SpellingSuggestion.nearest(option, known, DASHES)
-                                .map(meant -> " Did you mean %s?".formatted(meant))
-                                .orElse(""));
+                .formatted(option, SpellingSuggestion.question(option, known, DASHES));
     }
 
     /// The same arguments, with values for flags that are not given.

@@ -96,9 +96,7 @@ public sealed interface YamlNode {
                     .formatted(
                             key,
                             location.key().isEmpty() ? "" : " in " + location.key(),
-                            SpellingSuggestion.nearest(key, known, 0)
-                                    .map(meant -> " Did you mean %s?".formatted(meant))
-                                    .orElse(""),
+                            SpellingSuggestion.question(key, known, 0),
                             String.join(", ", known));
         }
     }

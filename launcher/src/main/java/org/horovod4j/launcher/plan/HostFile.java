@@ -118,9 +118,8 @@ public final class HostFile {
                 .formatted(
                         where,
                         word,
-                        SpellingSuggestion.nearest(key, KEYS, 0)
-                                .map(meant -> " Did you mean %s=?".formatted(meant))
-                                .orElse(""),
+                        SpellingSuggestion.question(
+                                key + "=", KEYS.stream().map(it -> it + "=").toList(), 0),
                         "slots=, user=, port= and identity=");
     }
 

@@ -184,8 +184,8 @@ class CheckpointsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "validate_Acuracy, Did you mean 'validate_Accuracy'?",
-        "trian_loss, Did you mean 'train_loss'?",
+        "validate_Acuracy, Did you mean validate_Accuracy?",
+        "trian_loss, Did you mean train_loss?",
         "perplexity, 'there are [train_Accuracy, train_L2Loss, train_loss, validate_Accuracy,"
                 + " validate_L2Loss, validate_loss].'"
     })
