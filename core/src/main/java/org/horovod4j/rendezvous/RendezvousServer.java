@@ -70,40 +70,32 @@ public final class RendezvousServer implements AutoCloseable {
             InetSocketAddress bind,
             Duration heartbeatTimeout,
             Duration startTimeout) {
-        return start(secret, size, bind, heartbeatTimeout, startTimeout, MembershipListener.NONE);
+        return start(
+                secret,
+                size,
+                List.of(bind),
+                heartbeatTimeout,
+                startTimeout,
+                MembershipListener.NONE);
     }
 
-    /// Like the other, at several addresses with one port.
+    /// Like the other, at several addresses with one port. Tells `membershipListener` who joins.
     public static RendezvousServer start(
             Secret secret,
             int size,
             List<InetSocketAddress> binds,
             Duration heartbeatTimeout,
-            Duration startTimeout) {
-        return new RendezvousServer(
-                secret,
-                new RendezvousGenerations(size, startTimeout, MembershipListener.NONE),
-                binds,
-                heartbeatTimeout);
-    }
-
-    /// Like the other, and tells `membershipListener` who joins.
-    public static RendezvousServer start(
-            Secret secret,
-            int size,
-            InetSocketAddress bind,
-            Duration heartbeatTimeout,
             Duration startTimeout,
             MembershipListener membershipListener) {
         RendezvousGenerations rendezvousGenerations =
                 new RendezvousGenerations(size, startTimeout, membershipListener);
-        return new RendezvousServer(secret, rendezvousGenerations, List.of(bind), heartbeatTimeout);
+        return new RendezvousServer(secret, rendezvousGenerations, binds, heartbeatTimeout);
     }
 
     /// Starts to serve an elastic job. Each generation must be announced by [#beginGeneration].
     public static RendezvousServer startElastic(
             Secret secret,
-            InetSocketAddress bind,
+            List<InetSocketAddress> binds,
             Duration heartbeatTimeout,
             Duration startTimeout,
             MembershipListener membershipListener) {
@@ -112,7 +104,7 @@ public final class RendezvousServer implements AutoCloseable {
                         RendezvousGenerations.SIZE_PER_GENERATION,
                         startTimeout,
                         membershipListener);
-        return new RendezvousServer(secret, rendezvousGenerations, List.of(bind), heartbeatTimeout);
+        return new RendezvousServer(secret, rendezvousGenerations, binds, heartbeatTimeout);
     }
 
     /// Opens a generation of an elastic job. Must come before its ranks are assigned. Ranks that

@@ -6,6 +6,7 @@ import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
+import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.rendezvous.RendezvousDiscovery;
 import org.horovod4j.rendezvous.RendezvousFolder;
@@ -188,7 +189,8 @@ final class RendezvousEndpoint implements AutoCloseable {
                 settings.size(),
                 binds,
                 settings.heartbeatTimeout(),
-                settings.startTimeout());
+                settings.startTimeout(),
+                MembershipListener.NONE);
     }
 
     Secret secret() {

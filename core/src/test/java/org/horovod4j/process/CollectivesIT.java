@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.Hvd;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.testsupport.TcpSockets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -63,11 +63,11 @@ final class ElasticTestJob implements AutoCloseable {
         InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         this.server =
                 RendezvousServer.startElastic(
-                        secret, anyPort, heartbeatTimeout, CALM, MembershipListener.NONE);
+                        secret, List.of(anyPort), heartbeatTimeout, CALM, MembershipListener.NONE);
         this.desk =
                 WorkerRegistry.open(
                         secret,
-                        anyPort,
+                        List.of(anyPort),
                         heartbeatTimeout,
                         new WorkerRegistry.Listener() {
                             @Override

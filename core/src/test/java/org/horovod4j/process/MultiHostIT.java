@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.TcpSockets;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;

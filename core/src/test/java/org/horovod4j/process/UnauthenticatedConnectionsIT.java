@@ -10,6 +10,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.testsupport.TcpSockets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -184,7 +185,7 @@ class UnauthenticatedConnectionsIT {
             for (TestRankProcess rank : testJob.ranks()) {
                 assertThat(TcpSockets.of(rank.pid()).listening())
                         .isNotEmpty()
-                        .allMatch(TcpSockets.Socket::loopback);
+                        .allMatch(socket -> socket.localAddress().isLoopbackAddress());
             }
             testJob.rank(0).sendSignal();
             testJob.awaitSuccess();

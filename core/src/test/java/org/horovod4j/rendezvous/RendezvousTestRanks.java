@@ -52,7 +52,7 @@ final class RendezvousTestRanks implements AutoCloseable {
                 RendezvousServer.start(
                         secret,
                         size,
-                        new InetSocketAddress(0),
+                        List.of(new InetSocketAddress(0)),
                         heartbeatTimeout,
                         startTimeout,
                         recordingListener());
@@ -65,7 +65,7 @@ final class RendezvousTestRanks implements AutoCloseable {
         this.heartbeatTimeout = LONG;
         this.server =
                 RendezvousServer.startElastic(
-                        secret, new InetSocketAddress(0), LONG, startTimeout, recordingListener());
+                        secret, List.of(new InetSocketAddress(0)), LONG, startTimeout, recordingListener());
     }
 
     private MembershipListener recordingListener() {

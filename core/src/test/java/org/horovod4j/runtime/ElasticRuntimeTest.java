@@ -40,11 +40,12 @@ class ElasticRuntimeTest {
     private final BlockingQueue<String> readies = new LinkedBlockingQueue<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final RendezvousServer server =
-            RendezvousServer.startElastic(secret, anyPort(), CALM, CALM, MembershipListener.NONE);
+            RendezvousServer.startElastic(
+                    secret, List.of(anyPort()), CALM, CALM, MembershipListener.NONE);
     private final WorkerRegistry desk =
             WorkerRegistry.open(
                     secret,
-                    anyPort(),
+                    List.of(anyPort()),
                     CALM,
                     new WorkerRegistry.Listener() {
                         @Override

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.concurrent.Callable;
@@ -117,17 +118,17 @@ final class ElasticLaunch extends JobLaunch {
 
     private void serve(Job job) throws InterruptedException {
         JobSettings settings = context.settings();
-        InetSocketAddress bind = LaunchContext.bindAddress(mayBeRemote);
+        List<InetSocketAddress> binds = LaunchContext.bindAddresses(settings, mayBeRemote);
         try (RendezvousServer rendezvous =
                         RendezvousServer.startElastic(
                                 settings.secret(),
-                                bind,
+                                binds,
                                 settings.heartbeatTimeout(),
                                 settings.startTimeout(),
                                 MembershipListener.NONE);
                 WorkerRegistry registry =
                         WorkerRegistry.open(
-                                settings.secret(), bind, settings.heartbeatTimeout(), job)) {
+                                settings.secret(), binds, settings.heartbeatTimeout(), job)) {
             job.run(
                     new ElasticServices(
                             rendezvous,

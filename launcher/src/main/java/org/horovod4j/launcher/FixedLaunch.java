@@ -67,7 +67,7 @@ final class FixedLaunch extends JobLaunch {
                         RendezvousServer.start(
                                 context.settings().secret(),
                                 plan.slots().size(),
-                                LaunchContext.bindAddress(anyRemote),
+                                LaunchContext.bindAddresses(context.settings(), anyRemote),
                                 context.settings().heartbeatTimeout(),
                                 context.settings().startTimeout(),
                                 membershipListener(startupProgress, job))) {

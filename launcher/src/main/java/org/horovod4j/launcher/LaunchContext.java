@@ -4,15 +4,17 @@ import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.output.LauncherConsole;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.remote.RemoteHostSettings;
+import org.horovod4j.network.LocalAddresses;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 
 /// Everything that is known about a launch before anything is started.
 ///
@@ -60,11 +62,18 @@ record LaunchContext(
                 cancellation);
     }
 
-    /// Where the launcher listens. Other machines cannot reach a job that stays on this one.
-    static InetSocketAddress bindAddress(boolean anyRemote) {
-        return anyRemote
-                ? new InetSocketAddress(0)
-                : new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    /// Where the launcher listens, at any free port. Other machines cannot reach a job that stays on
+    /// this one. Ranks of this machine always use loopback.
+    static List<InetSocketAddress> bindAddresses(JobSettings settings, boolean anyRemote) {
+        LocalAddresses loopback = LocalAddresses.loopback();
+        LocalAddresses chosen =
+                anyRemote
+                        ? LocalAddresses.ofInterfacesOrAll(settings.networkInterfaces())
+                        : loopback;
+        List<InetSocketAddress> binds = chosen.bindAddresses(0);
+        return binds.getFirst().getAddress().isAnyLocalAddress()
+                ? binds
+                : Stream.concat(binds.stream(), loopback.withPort(0).stream()).distinct().toList();
     }
 
     /// The variables of the processes.

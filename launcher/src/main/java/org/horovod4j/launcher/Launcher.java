@@ -289,7 +289,7 @@ public final class Launcher {
         try (FunctionServer server =
                 new FunctionServer(
                         settings.secret(),
-                        LaunchContext.bindAddress(!isLocal),
+                        LaunchContext.bindAddresses(settings, !isLocal),
                         encoder,
                         processes,
                         rankOutcomes,
@@ -297,7 +297,8 @@ public final class Launcher {
             String addresses =
                     isLocal
                             ? FunctionServerAddresses.local(server.port())
-                            : FunctionServerAddresses.reachable(server.port(), networkInterfaces);
+                            : FunctionServerAddresses.reachable(
+                                    server.port(), settings.networkInterfaces());
             RankCommand command = new RankCommand(java, classPath, jvmOptions);
             Invocation.Launch launch =
                     new Invocation.Launch(

@@ -21,6 +21,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -46,12 +47,15 @@ public final class WorkerRegistry implements AutoCloseable {
     private boolean closed;
 
     private WorkerRegistry(
-            Secret secret, InetSocketAddress bind, Duration heartbeatTimeout, Listener listener) {
+            Secret secret,
+            List<InetSocketAddress> binds,
+            Duration heartbeatTimeout,
+            Listener listener) {
         this.heartbeatTimeout = heartbeatTimeout;
         this.listener = listener;
         this.acceptor =
                 Acceptor.open(
-                        bind,
+                        binds,
                         new Handshake(secret, Purpose.REGISTRY),
                         SocketSettings.of(heartbeatTimeout),
                         new RefusedConnectionLog(LOGGER),
@@ -75,15 +79,19 @@ public final class WorkerRegistry implements AutoCloseable {
 
     /// Starts to listen.
     ///
-    /// @param bind where to listen; a wildcard address serves IPv4 and IPv6, port 0 any free port
+    /// @param binds where to listen, with equal ports; a wildcard address serves IPv4 and IPv6, port
+    ///     0 any free port
     /// @param heartbeatTimeout how long a worker may be silent before it is declared lost
     /// @throws ConfigurationException when it cannot listen there
     public static WorkerRegistry open(
-            Secret secret, InetSocketAddress bind, Duration heartbeatTimeout, Listener listener) {
-        return new WorkerRegistry(secret, bind, heartbeatTimeout, listener);
+            Secret secret,
+            List<InetSocketAddress> binds,
+            Duration heartbeatTimeout,
+            Listener listener) {
+        return new WorkerRegistry(secret, binds, heartbeatTimeout, listener);
     }
 
-    /// Where it listens. The host part is a wildcard if `bind` was one.
+    /// Where it listens. The first address, with the port that was picked.
     public InetSocketAddress address() {
         return acceptor.address();
     }

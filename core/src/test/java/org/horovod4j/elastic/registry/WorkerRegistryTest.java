@@ -44,7 +44,7 @@ final class WorkerRegistryTest {
     private WorkerRegistry open(Duration heartbeatTimeout) {
         return WorkerRegistry.open(
                 secret,
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
                 heartbeatTimeout,
                 new WorkerRegistry.Listener() {
                     @Override

@@ -20,6 +20,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 
 /// Sends the function to the ranks and receives their outcomes, in the JVM that launched them.
 ///
@@ -49,12 +50,12 @@ public final class FunctionServer implements AutoCloseable {
 
     /// Starts to serve the `size` ranks of one job.
     ///
-    /// @param bind where to listen; port 0 picks one
+    /// @param binds where to listen, with equal ports; port 0 picks one
     /// @param outcomes records the outcomes
     /// @param heartbeatTimeout how long a rank may be silent; a minute, if that is longer
     public FunctionServer(
             Secret secret,
-            InetSocketAddress bind,
+            List<InetSocketAddress> binds,
             FunctionEncoder function,
             int size,
             RankOutcomes outcomes,
@@ -65,7 +66,7 @@ public final class FunctionServer implements AutoCloseable {
         this.outcomes = outcomes;
         this.acceptor =
                 Acceptor.open(
-                        bind,
+                        binds,
                         new Handshake(secret, Purpose.FUNCTION),
                         SocketSettings.of(this.heartbeatTimeout),
                         new RefusedConnectionLog(LOGGER),

@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -72,7 +71,7 @@ public final class MpiRunner {
     /// @throws ConfigurationException if there is no `mpirun` that supports what the job needs
     public int run(MpiJob job) throws IOException, InterruptedException {
         MpiKind kind = MpiKind.find(SearchPath.of(environment.getOrDefault("PATH", "")));
-        List<InetAddress> addresses = addresses(job);
+        LocalAddresses addresses = addresses(job);
         int code = 0;
         for (List<String> program : job.programs()) {
             if (code == 0 && interruption == null) {
@@ -111,18 +110,14 @@ public final class MpiRunner {
         }
     }
 
-    private int run(MpiKind kind, MpiJob job, List<String> program, List<InetAddress> addresses)
+    private int run(MpiKind kind, MpiJob job, List<String> program, LocalAddresses addresses)
             throws IOException, InterruptedException {
-        InetAddress bind =
-                addresses.stream().allMatch(InetAddress::isLoopbackAddress)
-                        ? addresses.getFirst()
-                        : new InetSocketAddress(0).getAddress();
         MpiRanks ranks = new MpiRanks(job.processes());
         try (RendezvousServer rendezvous =
                         RendezvousServer.start(
                                 settings.secret(),
                                 job.processes(),
-                                new InetSocketAddress(bind, 0),
+                                addresses.bindAddresses(0),
                                 settings.heartbeatTimeout(),
                                 settings.startTimeout(),
                                 ranks);
@@ -203,20 +198,18 @@ public final class MpiRunner {
     }
 
     /// The addresses at which the ranks reach the launcher.
-    private static List<InetAddress> addresses(MpiJob job) {
+    private static LocalAddresses addresses(MpiJob job) {
         return job.hosts().stream().map(Host::name).allMatch(LocalHost::isNamed)
-                ? List.of(InetAddress.getLoopbackAddress())
-                : LocalAddresses.ofInterfacesOrAll(job.interfaces())
-                        .reachableFromOtherHosts()
-                        .addresses();
+                ? LocalAddresses.loopback()
+                : LocalAddresses.ofInterfacesOrAll(job.interfaces());
     }
 
-    private Map<String, String> variables(List<InetAddress> addresses, int port) {
+    private Map<String, String> variables(LocalAddresses addresses, int port) {
         Map<String, String> variables = new LinkedHashMap<>();
         put(
                 variables,
                 Options.RENDEZVOUS_ADDR,
-                addresses.stream()
+                addresses.reachableFromOtherHosts().addresses().stream()
                         .map(InetAddress::getHostAddress)
                         .collect(Collectors.joining(",")));
         put(variables, Options.RENDEZVOUS_PORT, port);

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 
 /// Server and clients over real sockets.
 class FunctionServerTest {
@@ -27,7 +28,7 @@ class FunctionServerTest {
     private final FunctionServer server =
             new FunctionServer(
                     secret,
-                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                    List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
                     FunctionEncoder.of(FUNCTION),
                     SIZE,
                     outcomes,

@@ -1,10 +1,15 @@
-package org.horovod4j.process;
+package org.horovod4j.testsupport;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -12,27 +17,22 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// The TCP sockets of one process: its descriptors, found in the connection tables of the kernel.
-record TcpSockets(List<Socket> all) {
+public record TcpSockets(List<Socket> all) {
     private static final Pattern DESCRIPTOR = Pattern.compile("socket:\\[(\\d+)]");
-
-    /// 127.0.0.1, alone or as an IPv6 address, or ::1. The kernel prints words of 32 bits, least
-    /// significant byte first.
-    private static final Pattern LOOPBACK =
-            Pattern.compile("(0{16}FFFF0000)?0100007F:|0{24}01000000:");
 
     private static final int LOCAL_ADDRESS = 1;
     private static final int REMOTE_ADDRESS = 2;
     private static final int STATE = 3;
     private static final int INODE = 9;
 
-    TcpSockets {
+    public TcpSockets {
         all = List.copyOf(all);
     }
 
-    /// @param loopback whether the local address is one that other machines cannot reach
-    record Socket(boolean loopback, int localPort, int remotePort, State state, String inode) {}
+    public record Socket(
+            InetAddress localAddress, int localPort, int remotePort, State state, String inode) {}
 
-    enum State {
+    public enum State {
         ESTABLISHED,
         LISTENING,
         OTHER;
@@ -46,7 +46,7 @@ record TcpSockets(List<Socket> all) {
         }
     }
 
-    static TcpSockets of(long pid) throws IOException {
+    public static TcpSockets of(long pid) throws IOException {
         Path process = Path.of("/proc", Long.toString(pid));
         Set<String> inodes = inodes(process.resolve("fd"));
         return new TcpSockets(
@@ -55,11 +55,11 @@ record TcpSockets(List<Socket> all) {
                         .toList());
     }
 
-    List<Socket> established() {
+    public List<Socket> established() {
         return all.stream().filter(socket -> socket.state == State.ESTABLISHED).toList();
     }
 
-    List<Socket> listening() {
+    public List<Socket> listening() {
         return all.stream().filter(socket -> socket.state == State.LISTENING).toList();
     }
 
@@ -93,11 +93,27 @@ record TcpSockets(List<Socket> all) {
     private static Socket socket(String line) {
         List<String> fields = List.of(line.strip().split("\\s+"));
         return new Socket(
-                LOOPBACK.matcher(fields.get(LOCAL_ADDRESS)).lookingAt(),
+                address(fields.get(LOCAL_ADDRESS)),
                 port(fields.get(LOCAL_ADDRESS)),
                 port(fields.get(REMOTE_ADDRESS)),
                 State.of(fields.get(STATE)),
                 fields.get(INODE));
+    }
+
+    /// The host part of an address like `0100007F:1F90`: words of 32 bits, least significant byte
+    /// first.
+    private static InetAddress address(String text) {
+        byte[] bytes = HexFormat.of().parseHex(text.substring(0, text.indexOf(':')));
+        ByteBuffer words = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer address = ByteBuffer.allocate(bytes.length);
+        while (words.hasRemaining()) {
+            address.putInt(words.getInt());
+        }
+        try {
+            return InetAddress.getByAddress(address.array());
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException("the kernel prints whole addresses", e);
+        }
     }
 
     /// The port of an address like `0100007F:1F90`.
