@@ -9,6 +9,11 @@ final class EndlessTraining {
 
     public static void main(String[] arguments) {
         Hvd.init();
+        train();
+    }
+
+    static void train() {
+        System.out.println("job=" + System.getenv("HOROVOD_JOB_ID"));
         float[] gradient = new float[100_000];
         for (int step = 0; ; step++) {
             Hvd.allreduce("gradient", gradient, ReduceOp.AVERAGE);

@@ -47,6 +47,38 @@ class HorovodRunMpiIT {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "mpirun.openmpi, openmpi-bin, INT, 130",
+        "mpirun.openmpi, openmpi-bin, TERM, 143",
+        "mpirun.mpich, mpich, INT, 130",
+        "mpirun.mpich, mpich, TERM, 143"
+    })
+    void endOfTrainingByUserPrintsOneLine(
+            String program, String debianPackage, String signal, int exitCode) throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start(
+                        withMpirun(program, debianPackage),
+                        "-np",
+                        "2",
+                        "--mpi",
+                        "java",
+                        "-cp",
+                        TestJvm.CLASS_PATH,
+                        EndlessTraining.class.getName())) {
+            launcher.awaitOutput("training (\\d)", 2);
+            String before = launcher.stdout();
+            launcher.signal(signal);
+            assertThat(launcher.exitCode()).isEqualTo(exitCode);
+            assertThat(launcher.stderr().lines())
+                    .filteredOn(line -> !line.contains("Using incubator modules"))
+                    .singleElement()
+                    .asString()
+                    .matches("horovodrun: ended by SIG" + signal + " after [0-9.]+ s");
+            assertThat(launcher.stdout()).isEqualTo(before);
+        }
+    }
+
     private Map<String, String> withMpirun(String program, String debianPackage)
             throws IOException, InterruptedException {
         SystemPackages.require(List.of(program), List.of(debianPackage));

@@ -9,7 +9,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+
 class InterruptIT {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+
     /// Prints that it is ready after its traps are set.
     private static final String EXITS_ON_SIGNAL =
             """
@@ -57,6 +63,60 @@ class InterruptIT {
             assertThat(launcher.exitCode()).isEqualTo(exitCode);
             assertThat(launcher.stderr())
                     .matches("horovodrun: ended by SIG" + signal + " after [0-9.]+ s\n");
+        }
+    }
+
+    /// A program that launches a training as a function.
+    static final class LaunchingProgram {
+        private LaunchingProgram() {}
+
+        public static void main(String[] arguments) {
+            Launcher.execute(3, _ -> EndlessTraining.train());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void endOfLaunchingProgramByUserPrintsNothing(String signal, int exitCode) throws Exception {
+        try (LauncherProcess program = LauncherProcess.start(LaunchingProgram.class, Map.of())) {
+            program.awaitOutput("training (\\d)", 3);
+            String job = program.awaitJobId();
+            program.signal(signal);
+            assertThat(program.exitCode()).isEqualTo(exitCode);
+            assertThat(program.stderr()).isEmpty();
+            await().atMost(TIMEOUT).until(() -> Processes.ofJob(job).isEmpty());
+        }
+    }
+
+    /// A program that interrupts the thread in which it has launched a training.
+    static final class InterruptingProgram {
+        private InterruptingProgram() {}
+
+        public static void main(String[] arguments) throws IOException, InterruptedException {
+            Thread launch = Thread.ofPlatform().start(InterruptingProgram::launch);
+            int _ = System.in.read();
+            launch.interrupt();
+            launch.join();
+        }
+
+        private static void launch() {
+            try {
+                LaunchingProgram.main(new String[0]);
+            } catch (LaunchException e) {
+                System.out.println("launch: " + e.getMessage());
+            }
+        }
+    }
+
+    @Test
+    void interruptOfLaunchPrintsOneLine() throws Exception {
+        try (LauncherProcess program = LauncherProcess.start(InterruptingProgram.class, Map.of())) {
+            program.awaitOutput("training (\\d)", 3);
+            program.type("\n");
+            assertThat(program.exitCode()).isZero();
+            assertThat(program.stdout())
+                    .contains("launch: the thread that launched the job was interrupted");
+            assertThat(program.stderr()).matches("horovodrun: ended by SIGTERM after [0-9.]+ s\n");
         }
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.Communicator;
 import org.horovod4j.RankAction;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.testsupport.Processes;
@@ -105,6 +106,38 @@ class LauncherFailureIT {
                                 + " killed by signal 9 (SIGKILL)")
                 .hasMessageContaining("last lines on standard error:\n    about to wait");
         assertNoProcessesLeft();
+    }
+
+    /// Its function fails because the process is ending, which is not the cause. The process lives
+    /// until the other rank has ended, long enough to report that failure.
+    @Test
+    void terminatedRankIsReportedWithSignal() throws Exception {
+        CompletableFuture<LaunchException> failure =
+                CompletableFuture.supplyAsync(
+                        () -> failureOf(2, LauncherFailureIT::waitTogether),
+                        task -> Thread.ofPlatform().start(task));
+        Processes.signal("TERM", Long.parseLong(awaitLine("[1]<stdout>:pid=")));
+        assertThat(failure.join())
+                .hasMessageStartingWith("rank 1 on localhost ended before its function returned: ");
+        assertThat(lines).noneMatch(line -> line.contains("ShutDownException"));
+    }
+
+    private static void waitTogether(Communicator comm) {
+        long pid = ProcessHandle.current().pid();
+        long first = comm.broadcastObject("pid", pid, 0);
+        if (comm.rank() == 1) {
+            Runtime.getRuntime()
+                    .addShutdownHook(
+                            new Thread(
+                                    () ->
+                                            ProcessHandle.of(first)
+                                                    .ifPresent(it -> it.onExit().join()),
+                                    "slow-to-end"));
+        }
+        System.out.println("pid=" + pid);
+        while (true) {
+            comm.barrier();
+        }
     }
 
     @Test

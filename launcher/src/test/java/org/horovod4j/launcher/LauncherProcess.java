@@ -111,6 +111,12 @@ final class LauncherProcess implements AutoCloseable {
         return awaitOutput("^\\[0]<stdout>:job=(\\S+)$", 1).getFirst();
     }
 
+    /// Writes to standard input.
+    void type(String text) throws IOException {
+        process.getOutputStream().write(text.getBytes(UTF_8));
+        process.getOutputStream().flush();
+    }
+
     void signal(String name) throws IOException, InterruptedException {
         Processes.signal(name, pid());
     }

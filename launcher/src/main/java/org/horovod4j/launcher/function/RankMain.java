@@ -58,8 +58,24 @@ public final class RankMain {
             Hvd.shutdown();
             return 0;
         } catch (Throwable thrown) { // everything is reported to the launching program
-            report(thrown);
+            if (!isProcessEnding()) {
+                report(thrown);
+            }
             return 1;
+        }
+    }
+
+    /// Whether this process is being ended, by a signal or by `System.exit`. Then the function fails
+    /// because the rank has left the job, and the launcher reports how the process ended. A report
+    /// from here would be cut off.
+    private static boolean isProcessEnding() {
+        Thread probe = new Thread(() -> {});
+        try {
+            Runtime.getRuntime().addShutdownHook(probe);
+            boolean _ = Runtime.getRuntime().removeShutdownHook(probe);
+            return false;
+        } catch (IllegalStateException e) { // hooks cannot be changed any more
+            return true;
         }
     }
 

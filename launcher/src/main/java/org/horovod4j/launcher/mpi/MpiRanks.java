@@ -48,8 +48,10 @@ final class MpiRanks implements MembershipListener {
 
     /// Processes a line of `mpirun`'s output.
     ///
+    /// @param isEnding whether the user has ended the job: what `mpirun` itself says about that is
+    ///     not printed
     /// @return whether to print it
-    synchronized boolean onLine(StandardStream standardStream, byte[] bytes) {
+    synchronized boolean onLine(StandardStream standardStream, byte[] bytes, boolean isEnding) {
         MpiLine line = MpiLine.parse(new String(bytes, UTF_8).stripTrailing());
         Optional<String> place = line.place();
         Integer rank = line.rank();
@@ -64,7 +66,8 @@ final class MpiRanks implements MembershipListener {
         } else if (abortParser.read(line.text())) {
             markFailed();
         }
-        return place.isEmpty();
+        boolean isOfRank = rank != null || startedUntagged > 0;
+        return place.isEmpty() && (isOfRank || !isEnding);
     }
 
     @Override

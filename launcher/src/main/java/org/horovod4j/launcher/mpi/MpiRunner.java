@@ -16,6 +16,7 @@ import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.text.DurationFormat;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -39,6 +40,10 @@ public final class MpiRunner {
     /// How long `mpirun` may take to end its processes before it is killed.
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
 
+    /// After a signal from the user, an `mpirun` that runs longer than this is reported. Open MPI
+    /// always takes one second: it then kills what is left of the ranks.
+    private static final Duration SLOW_END = Duration.ofSeconds(3);
+
     private static final int FAILURE = 1;
 
     private final LauncherConsole launcherConsole;
@@ -48,6 +53,7 @@ public final class MpiRunner {
     private volatile @Nullable Signal interruption;
     private volatile @Nullable HostAgent host;
     private volatile @Nullable RendezvousServer server;
+    private volatile long interruptedNanos;
 
     /// @param verbose whether to print the command line
     /// @param environment the environment of the launcher, with the variables from flags
@@ -79,13 +85,22 @@ public final class MpiRunner {
             }
         }
         Signal signal = interruption;
-        return signal == null ? code : 128 + signal.number();
+        if (signal == null) {
+            return code;
+        }
+        Duration elapsed = Duration.ofNanos(System.nanoTime() - interruptedNanos);
+        launcherConsole.printMessage(
+                "ended by %s after %s".formatted(signal, DurationFormat.roundedSeconds(elapsed)));
+        return 128 + signal.number();
     }
 
     /// Forwards a signal of the launcher to `mpirun`, which is killed if it does not end within the
     /// grace period, or at once at a second signal. May be called from any thread.
     public void interrupt(Signal signal) {
         boolean again = interruption != null;
+        if (!again) {
+            interruptedNanos = System.nanoTime();
+        }
         interruption = signal;
         RendezvousServer serving = server;
         if (serving != null) {
@@ -93,8 +108,18 @@ public final class MpiRunner {
         }
         HostAgent started = host;
         if (started != null) {
-            launcherConsole.printMessage("got %s, ending mpirun".formatted(signal));
             end(started, again ? Signal.KILL : signal);
+            CompletableFuture.delayedExecutor(SLOW_END.toMillis(), TimeUnit.MILLISECONDS)
+                    .execute(() -> reportSlowEnd(started, signal));
+        }
+    }
+
+    /// `mpirun` normally ends sooner, and the last message says so.
+    private void reportSlowEnd(HostAgent started, Signal signal) {
+        if (started.equals(host)) {
+            launcherConsole.printMessage(
+                    "got %s, waiting for mpirun to end; a second signal kills it"
+                            .formatted(signal));
         }
     }
 
@@ -152,12 +177,12 @@ public final class MpiRunner {
                 mpirun.forward(
                         StandardStream.STDOUT,
                         process.getInputStream(),
-                        line -> ranks.onLine(StandardStream.STDOUT, line));
+                        line -> ranks.onLine(StandardStream.STDOUT, line, interruption != null));
         OutputReader errors =
                 mpirun.forward(
                         StandardStream.STDERR,
                         process.getErrorStream(),
-                        line -> ranks.onLine(StandardStream.STDERR, line));
+                        line -> ranks.onLine(StandardStream.STDERR, line, interruption != null));
         boolean inTime = process.waitFor(settings.startTimeout().toMillis(), TimeUnit.MILLISECONDS);
         int missing = inTime || interruption != null ? 0 : ranks.missing();
         boolean late = missing > 0;

@@ -35,6 +35,20 @@ class MpiRanksTest {
     }
 
     @Test
+    void whenUserEndsJobOnlyLinesOfRanksArePrinted() {
+        bothStart();
+        assertThat(onLineWhileEnding("[mpiexec@a] Sending Ctrl-C to processes as requested\n"))
+                .isFalse();
+        assertThat(onLineWhileEnding("[1] saved the model\n")).isTrue();
+    }
+
+    @Test
+    void whenUserEndsJobLinesOfUntaggedRanksArePrinted() {
+        onLine("horovodrun: started as process 4 on a\n");
+        assertThat(onLineWhileEnding("saved the model\n")).isTrue();
+    }
+
+    @Test
     void reportCombinesRankReportedByPeersWithEndReportedByMpirun() {
         bothStart();
         onLine("[1] disk full\n");
@@ -92,7 +106,11 @@ class MpiRanksTest {
         onLine("[1] horovodrun: started as process 5 on b\n");
     }
 
+    private boolean onLineWhileEnding(String line) {
+        return ranks.onLine(StandardStream.STDERR, line.getBytes(UTF_8), true);
+    }
+
     private boolean onLine(String line) {
-        return ranks.onLine(StandardStream.STDERR, line.getBytes(UTF_8));
+        return ranks.onLine(StandardStream.STDERR, line.getBytes(UTF_8), false);
     }
 }
