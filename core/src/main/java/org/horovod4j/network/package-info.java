@@ -1,4 +1,4 @@
-/// The addresses of this machine.
+/// The addresses and the identity of this machine.
 ///
 /// - May depend on: `org.horovod4j`.
 /// - Invariant: an address is a proposal. Only connecting to it shows whether it leads here.

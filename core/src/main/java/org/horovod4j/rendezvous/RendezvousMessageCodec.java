@@ -117,6 +117,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     private static FieldWriter member(FieldWriter out, RankInfo rankInfo) {
         return out.int32(rankInfo.rank())
                 .text(rankInfo.host())
+                .text(rankInfo.machine())
                 .text(rankInfo.domain())
                 .int64(rankInfo.pid())
                 .text(rankInfo.memory())
@@ -126,6 +127,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
     private static RankInfo member(FieldReader in) throws MalformedMessageException {
         return new RankInfo(
                 in.int32(),
+                in.text(),
                 in.text(),
                 in.text(),
                 in.int64(),

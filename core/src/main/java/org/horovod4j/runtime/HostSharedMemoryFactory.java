@@ -1,5 +1,6 @@
 package org.horovod4j.runtime;
 
+import org.horovod4j.network.MachineIdentity;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.option.WorkerSettings.TransportChoice;
 import org.horovod4j.spi.RankInfo;
@@ -8,16 +9,11 @@ import org.horovod4j.transport.local.LocalMemoryDomain;
 import org.horovod4j.transport.shm.MappedSharedMemory;
 import org.jspecify.annotations.Nullable;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
 /// Shares memory between the processes of one host, or keeps it private.
 public final class HostSharedMemoryFactory implements SharedMemoryFactory {
-    private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
-    private static final Path PID_NAMESPACE = Path.of("/proc/self/ns/pid");
-
     private final String domain;
     private final @Nullable Path folder;
 
@@ -39,7 +35,7 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
     static HostSharedMemoryFactory of(WorkerSettings settings) {
         return settings.transport() == TransportChoice.TCP
                 ? disabled()
-                : within(machineKey(settings.host()), settings.shmFolder());
+                : within(domainKey(settings.host()), settings.shmFolder());
     }
 
     /// The key of this rank's memory domain; empty if it shares no memory.
@@ -53,18 +49,11 @@ public final class HostSharedMemoryFactory implements SharedMemoryFactory {
     }
 
     /// Processes with the same key see the same `/proc` and may open each other's files: they run
-    /// on one kernel, in one process namespace, as one user.
-    private static String machineKey(String host) {
-        String user = System.getProperty("user.name", "");
-        try {
-            return "%s %s %s"
-                    .formatted(
-                            Files.readString(BOOT_ID).strip(),
-                            Files.readSymbolicLink(PID_NAMESPACE),
-                            user);
-        } catch (IOException e) { // not Linux: trust the name of the host
-            return host + " " + user;
-        }
+    /// on one kernel, in one process namespace, as one user. If that is unknown, the name of the
+    /// host counts.
+    private static String domainKey(String host) {
+        String place = MachineIdentity.find().map(MachineIdentity::processSpace).orElse(host);
+        return place + " " + System.getProperty("user.name", "");
     }
 
     /// @param memory null if this rank shares no memory

@@ -312,6 +312,7 @@ final class ProcessSets {
                     new RankInfo(
                             members.size(),
                             rankInfo.host(),
+                            rankInfo.machine(),
                             rankInfo.domain(),
                             rankInfo.pid(),
                             addresses.get(rank),

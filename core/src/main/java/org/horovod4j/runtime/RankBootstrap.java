@@ -5,6 +5,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.elastic.registry.GenerationMembership;
 import org.horovod4j.log.Log;
 import org.horovod4j.network.LocalAddresses;
+import org.horovod4j.network.MachineIdentity;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
@@ -47,7 +48,7 @@ record RankBootstrap(
     Rank startAlone() {
         WorldState state = new WorldState();
         ControlPlane control = new LocalRendezvous(1).controlPlane(0);
-        RankInfo self = new RankInfo(0, settings.host(), "alone", pid(), "", List.of());
+        RankInfo self = new RankInfo(0, settings.host(), "", "alone", pid(), "", List.of());
         List<RankInfo> members = control.join(self, state);
         return rank(
                 context(
@@ -101,6 +102,7 @@ record RankBootstrap(
                 new RankInfo(
                         settings.rank(),
                         settings.host(),
+                        MachineIdentity.find().map(MachineIdentity::key).orElse(settings.host()),
                         sharing.domain(),
                         pid(),
                         region.address(),
@@ -136,7 +138,7 @@ record RankBootstrap(
         if (!first.equals(host) && firstRank == settings.rank()) {
             LOGGER.log(
                     Level.WARNING,
-                    "Hosts %s and %s are the same machine. Its ranks are numbered as those of one host, and variables such as HOROVOD_LOCAL_RANK may differ from that. Name it once, with all its slots."
+                    "Hosts %s and %s are the same machine. Its ranks are numbered as those of one host. Name it once, with all its slots."
                             .formatted(first, host));
         }
     }

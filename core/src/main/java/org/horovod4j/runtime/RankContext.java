@@ -30,8 +30,8 @@ import java.util.List;
 /// @param clock for waiting
 /// @param kernels for the arithmetic
 /// @param allreduce which algorithm to use between hosts
-/// @param local this rank on its host, as the launcher has set it; null to derive it from the host
-///     names
+/// @param local this rank on its host, as the launcher has set it; null to derive it from what the
+///     ranks have published
 /// @param cross this host among the hosts with this local rank, likewise
 /// @param settings how operations are run, watched and recorded
 public record RankContext(

@@ -6,7 +6,9 @@ import java.util.List;
 /// What each rank publishes when it joins.
 ///
 /// @param rank its rank in the world
-/// @param host the name of its host, as in the launcher; it determines local and cross ranks
+/// @param host the name of its host, as in the launcher
+/// @param machine identifies its machine; ranks of one machine or of one host name have one host,
+///     which determines local and cross ranks
 /// @param domain ranks with the same domain can map each other's memory; empty if it shares with
 ///     none
 /// @param pid its process id
@@ -15,6 +17,7 @@ import java.util.List;
 public record RankInfo(
         int rank,
         String host,
+        String machine,
         String domain,
         long pid,
         String memory,

@@ -256,7 +256,8 @@ public final class World {
         public RankContext parts(int rank) {
             WorldState state = new WorldState();
             ControlPlane control = rendezvous.controlPlane(rank);
-            RankInfo self = new RankInfo(rank, host(rank), host(rank), 0, "", List.of());
+            RankInfo self =
+                    new RankInfo(rank, host(rank), host(rank), host(rank), 0, "", List.of());
             List<RankInfo> members = control.join(self, state);
             LinkTransport linkTransport = new LocalTransport(localPipes, rank);
             SharedMemory memory = memories.open(0).map(members, rank);
@@ -292,6 +293,7 @@ public final class World {
             RankInfo self =
                     new RankInfo(
                             rank,
+                            host(rank),
                             host(rank),
                             sharing.domain(),
                             ProcessHandle.current().pid(),

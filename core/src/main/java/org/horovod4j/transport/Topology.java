@@ -11,7 +11,7 @@ import java.util.Map;
 /// Which ranks run where. Hosts determine the local and cross ranks that users see; domains are
 /// groups of ranks that share memory.
 ///
-/// Ranks that share memory are on one host, even if users gave it several names.
+/// Ranks of one machine are on one host, even if users gave it several names.
 ///
 /// @param rank this rank
 /// @param hosts the ranks of each host, ascending; hosts are ordered by their first rank
@@ -41,13 +41,11 @@ public record Topology(int rank, List<List<Integer>> hosts, List<List<Integer>> 
     /// For each name of a host the first name by which `members` know it.
     public static Map<String, String> firstNames(List<RankInfo> members) {
         Map<String, String> byName = new LinkedHashMap<>();
-        Map<String, String> byDomain = new HashMap<>();
+        Map<String, String> byMachine = new HashMap<>();
         for (RankInfo each : members) {
-            String known = byDomain.getOrDefault(each.domain(), each.host());
+            String known = byMachine.getOrDefault(each.machine(), each.host());
             String first = byName.computeIfAbsent(each.host(), _ -> known);
-            if (!each.domain().isEmpty()) {
-                byDomain.putIfAbsent(each.domain(), first);
-            }
+            byMachine.putIfAbsent(each.machine(), first);
         }
         return byName;
     }

@@ -74,7 +74,8 @@ final class SimulatedHosts implements AutoCloseable {
                         ? sockets.addresses()
                         : List.of();
         String domain = transport == Transport.TCP ? "" : host;
-        return new RankInfo(rank, host, domain, ProcessHandle.current().pid(), address, addresses);
+        return new RankInfo(
+                rank, host, host, domain, ProcessHandle.current().pid(), address, addresses);
     }
 
     private void setMembers(LinkTransport each) {

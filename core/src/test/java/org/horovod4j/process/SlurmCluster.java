@@ -5,6 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.testsupport.SimulatedHost;
+
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -17,18 +19,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/// A real Slurm on this machine: a controller and two nodes with four slots each, which are only
-/// names. It needs root. It does not touch the machine's own Slurm.
+/// A real Slurm on this machine: a controller and two nodes with four slots each, which are
+/// simulated hosts. It needs root. It does not touch the machine's own Slurm.
 final class SlurmCluster implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private final Path folder;
     private final List<Process> daemons = new ArrayList<>();
+    private final List<SimulatedHost> nodes = new ArrayList<>();
 
     /// Starts all daemons, and waits until the nodes are ready.
     ///
     /// @param folder an empty folder for all their files
-    SlurmCluster(Path folder) throws IOException {
+    SlurmCluster(Path folder) throws IOException, InterruptedException {
         this.folder = folder;
         boolean ready = false;
         try {
@@ -41,7 +44,7 @@ final class SlurmCluster implements AutoCloseable {
         }
     }
 
-    private void start() throws IOException {
+    private void start() throws IOException, InterruptedException {
         for (String each : List.of("munge", "ctld", "spool/n1", "spool/n2", "tmp-n1", "tmp-n2")) {
             Files.createDirectories(folder.resolve(each));
         }
@@ -58,8 +61,8 @@ final class SlurmCluster implements AutoCloseable {
                 "--seed-file=" + munge.resolve("seed"));
         Files.writeString(folder.resolve("slurm.conf"), configuration());
         daemon("slurmctld", "-D", "-f", configurationFile());
-        daemon("slurmd", "-D", "-N", "n1", "-f", configurationFile());
-        daemon("slurmd", "-D", "-N", "n2", "-f", configurationFile());
+        node("n1");
+        node("n2");
         await().atMost(TIMEOUT)
                 .untilAsserted(
                         () ->
@@ -112,13 +115,21 @@ final class SlurmCluster implements AutoCloseable {
         }
     }
 
+    /// Ranks would notice that two nodes are one machine, so each is a host of its own.
+    private void node(String name) throws IOException, InterruptedException {
+        SimulatedHost node = new SimulatedHost();
+        nodes.add(node);
+        List<String> command = new ArrayList<>(List.of(node.commandPrefix()));
+        command.addAll(List.of("slurmd", "-D", "-N", name, "-f", configurationFile()));
+        daemon(command.toArray(String[]::new));
+    }
+
     private void daemon(String... command) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(command);
-        builder.environment().put("PATH", System.getenv("PATH") + ":/usr/sbin:/sbin");
         // Java looks a program up in its own PATH, which need not have the folders of root.
-        if (Files.isExecutable(Path.of("/usr/sbin", command[0]))) {
-            builder.command().set(0, "/usr/sbin/" + command[0]);
-        }
+        List<String> words = new ArrayList<>(List.of("env"));
+        words.addAll(List.of(command));
+        ProcessBuilder builder = new ProcessBuilder(words);
+        builder.environment().put("PATH", System.getenv("PATH") + ":/usr/sbin:/sbin");
         builder.redirectErrorStream(true);
         builder.redirectOutput(folder.resolve("log-" + daemons.size()).toFile());
         daemons.add(builder.start());
@@ -174,5 +185,6 @@ final class SlurmCluster implements AutoCloseable {
                 Thread.currentThread().interrupt();
             }
         }
+        nodes.forEach(SimulatedHost::close);
     }
 }

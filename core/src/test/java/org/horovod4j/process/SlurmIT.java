@@ -164,8 +164,6 @@ class SlurmIT {
         Map<String, String> variables = new HashMap<>(more);
         variables.put("HOROVOD_RENDEZVOUS_FOLDER", meetings().toString());
         variables.put("HOROVOD_START_TIMEOUT", "120"); // JVMs start slowly on a busy machine
-        // With shared memory, ranks would notice that both nodes are this machine.
-        variables.put("HOROVOD_TRANSPORT", "tcp");
         return variables;
     }
 

@@ -31,6 +31,7 @@ final class RendezvousMessageCodecTest {
             new RankInfo(
                     3,
                     "host-ä",
+                    "machine",
                     "domain",
                     4711,
                     "/memory",

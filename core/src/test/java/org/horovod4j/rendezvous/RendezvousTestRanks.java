@@ -65,7 +65,11 @@ final class RendezvousTestRanks implements AutoCloseable {
         this.heartbeatTimeout = LONG;
         this.server =
                 RendezvousServer.startElastic(
-                        secret, List.of(new InetSocketAddress(0)), LONG, startTimeout, recordingListener());
+                        secret,
+                        List.of(new InetSocketAddress(0)),
+                        LONG,
+                        startTimeout,
+                        recordingListener());
     }
 
     private MembershipListener recordingListener() {
@@ -133,6 +137,7 @@ final class RendezvousTestRanks implements AutoCloseable {
         return new RankInfo(
                 rank,
                 "host" + rank,
+                "machine" + rank,
                 "domain",
                 1000 + rank,
                 "",

@@ -34,7 +34,7 @@ final class RanksOfOneHost {
         ControlPlane control = rendezvous.controlPlane(number);
         long pid = ProcessHandle.current().pid();
         List<RankInfo> members =
-                control.join(new RankInfo(number, HOST, HOST, pid, "", List.of()), state);
+                control.join(new RankInfo(number, HOST, HOST, HOST, pid, "", List.of()), state);
         return Rank.start(
                 new RankContext(
                         number,

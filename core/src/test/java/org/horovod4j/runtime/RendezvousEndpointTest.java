@@ -88,7 +88,7 @@ final class RendezvousEndpointTest {
 
     private List<RankInfo> join(RendezvousEndpoint endpoint, int rank) {
         RendezvousClient client = endpoint.client(rank(rank), 0);
-        RankInfo self = new RankInfo(rank, "alpha", "", 1, "", List.of());
+        RankInfo self = new RankInfo(rank, "alpha", "alpha", "", 1, "", List.of());
         List<RankInfo> members = client.join(self, new WorldState());
         client.leave(Map.of(), true, "done");
         client.close();

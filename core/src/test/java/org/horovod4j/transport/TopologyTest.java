@@ -4,25 +4,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.spi.RankInfo;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
 import java.util.stream.IntStream;
 
 class TopologyTest {
-    /// The topology of every rank. Rank `r` runs on `hosts[r]` and shares memory in `domains[r]`.
-    private static List<Topology> topologies(String[] hosts, String[] domains) {
+    /// The topology of every rank. Rank `r` runs on `machines[r]`, which it knows as `hosts[r]`, and
+    /// shares memory in `domains[r]`.
+    private static List<Topology> topologies(String[] hosts, String[] machines, String[] domains) {
         List<RankInfo> members =
                 IntStream.range(0, hosts.length)
                         .mapToObj(
                                 rank ->
                                         new RankInfo(
-                                                rank, hosts[rank], domains[rank], 1, "", List.of()))
+                                                rank,
+                                                hosts[rank],
+                                                machines[rank],
+                                                domains[rank],
+                                                1,
+                                                "",
+                                                List.of()))
                         .toList();
         return members.stream().map(rankInfo -> Topology.of(rankInfo.rank(), members)).toList();
     }
 
     private static List<Topology> topologies(String... hosts) {
-        return topologies(hosts, hosts);
+        return topologies(hosts, hosts, hosts);
     }
 
     @Test
@@ -36,12 +45,15 @@ class TopologyTest {
         assertThat(ranks).extracting(Topology::isHomogeneous).containsOnly(true);
     }
 
-    @Test
-    void namesOfOneMachineAreOneHost() {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void namesOfOneMachineAreOneHost(boolean shareMemory) {
+        String[] machines = {"m0", "m1", "m0", "m1"};
         List<Topology> ranks =
                 topologies(
                         new String[] {"w0", "w1", "w0.local", "w1"},
-                        new String[] {"d0", "d1", "d0", "d1"});
+                        machines,
+                        shareMemory ? machines : new String[] {"", "", "", ""});
         assertThat(ranks).extracting(Topology::localRank).containsExactly(0, 0, 1, 1);
         assertThat(ranks).extracting(Topology::localSize).containsOnly(2);
         assertThat(ranks).extracting(Topology::crossRank).containsExactly(0, 1, 0, 1);
@@ -71,7 +83,7 @@ class TopologyTest {
     @Test
     void ranksWithoutSharedMemoryAreSeparateDomains() {
         String[] hosts = {"w0", "w0", "w0"};
-        List<Topology> ranks = topologies(hosts, new String[] {"", "a", ""});
+        List<Topology> ranks = topologies(hosts, hosts, new String[] {"", "a", ""});
         assertThat(ranks).extracting(Topology::localRank).containsExactly(0, 1, 2);
         assertThat(ranks.getFirst().domains()).containsExactly(List.of(0), List.of(1), List.of(2));
     }

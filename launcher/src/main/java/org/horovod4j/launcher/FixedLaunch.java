@@ -5,6 +5,7 @@ import org.horovod4j.launcher.driver.FixedDriver;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.output.OutputTargets;
 import org.horovod4j.launcher.output.StartupProgress;
+import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.rendezvous.MembershipListener;
@@ -21,7 +22,7 @@ final class FixedLaunch extends JobLaunch {
         void exited(int rank, String how);
     }
 
-    private final HostPlan plan;
+    private HostPlan plan;
     private final ExitListener exitListener;
 
     /// @throws org.horovod4j.ConfigurationException when the hosts have too few slots
@@ -36,9 +37,11 @@ final class FixedLaunch extends JobLaunch {
     /// @return the exit code of the launcher
     int run(TerminationSignals.Cancellation cancellation) throws IOException, InterruptedException {
         try (Hosts hosts = context.newHosts(cancellation.whileStarting())) {
-            hosts.addAll(
-                    HostPlan.usedHosts(context.launch().hosts(), plan.slots().size()),
-                    context.launcherConsole());
+            List<Host> used = HostPlan.usedHosts(context.launch().hosts(), plan.slots().size());
+            hosts.addAll(used, context.launcherConsole());
+            if (used.size() > 1) { // two of them may be names of one machine
+                plan = plan.countedBy(hosts::machine);
+            }
             try (OutputTargets outputTargets =
                     OutputTargets.ofRanks(
                             context.launcherConsole(),

@@ -240,6 +240,11 @@ final class Hosts implements AutoCloseable {
         ready.forEach((name, host) -> action.accept(name, host.agent));
     }
 
+    /// Identifies the machine of a host that is ready. The same for all its names.
+    String machine(String host) {
+        return find(host).map(it -> it.agent.machine()).filter(it -> !it.isEmpty()).orElse(host);
+    }
+
     boolean isRemote(String host) {
         return find(host).map(Ready::isRemote).orElse(false);
     }

@@ -190,14 +190,16 @@ class LauncherIT {
         assertThat(seen).containsExactly("77 16M good day blue 64");
     }
 
-    @Test
-    void ranksOfOneMachineAreNumberedTogetherUnderAllItsNames(@TempDir Path folder)
-            throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"auto", "tcp"})
+    void ranksOfOneMachineAreNumberedTogetherUnderAllItsNames(
+            String transport, @TempDir Path folder) throws Exception {
         Path file = Files.writeString(folder.resolve("hosts"), "localhost slots=2\n127.0.0.1:1\n");
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         List<String> places =
                 Launcher.processes(3)
                         .hostFile(file)
+                        .options(Map.of("HOROVOD_TRANSPORT", transport))
                         .output(new ByteArrayOutputStream(), err)
                         .run(
                                 comm ->
@@ -205,8 +207,10 @@ class LauncherIT {
                                                 + " "
                                                 + comm.localRank()
                                                 + " "
-                                                + comm.crossRank());
-        assertThat(places).containsExactly("localhost 0 0", "localhost 1 0", "127.0.0.1 2 0");
+                                                + comm.crossRank()
+                                                + " "
+                                                + System.getenv("HOROVOD_LOCAL_RANK"));
+        assertThat(places).containsExactly("localhost 0 0 0", "localhost 1 0 1", "127.0.0.1 2 0 2");
         assertThat(err.toString(UTF_8))
                 .containsOnlyOnce("Hosts localhost and 127.0.0.1 are the same machine");
     }

@@ -57,6 +57,27 @@ class RemoteStartIT {
         }
     }
 
+    /// The agents tell that these names lead to one machine.
+    @Test
+    void ranksOfOneMachineAreNumberedTogetherUnderAllItsNames() throws Exception {
+        try (LauncherProcess launcher =
+                ssh.start(
+                        "-np",
+                        "3",
+                        "-H",
+                        "far1.invalid:1,localhost:1,far2.invalid:1",
+                        "sh",
+                        "-c",
+                        "echo $HOROVOD_HOSTNAME $HOROVOD_LOCAL_RANK $HOROVOD_LOCAL_SIZE"
+                                + " $HOROVOD_CROSS_RANK $HOROVOD_CROSS_SIZE")) {
+            assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+            assertThat(launcher.stdout())
+                    .contains("[0]<stdout>:far1.invalid 0 3 0 1\n")
+                    .contains("[1]<stdout>:localhost 1 3 0 1\n")
+                    .contains("[2]<stdout>:far2.invalid 2 3 0 1\n");
+        }
+    }
+
     @Test
     void busyHostIsRetried() throws Exception {
         ssh.busyFor(2);

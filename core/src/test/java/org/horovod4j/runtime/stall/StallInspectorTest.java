@@ -44,7 +44,7 @@ final class StallInspectorTest {
                 WorldState state = new WorldState();
                 state.setReportSupplier(() -> reports.get(rank).encode());
                 ControlPlane control = rendezvous.controlPlane(rank);
-                RankInfo card = new RankInfo(rank, "host", "domain", 1, "", List.of());
+                RankInfo card = new RankInfo(rank, "host", "machine", "domain", 1, "", List.of());
                 meeting.add(threads.submit(() -> control.join(card, state)));
                 inspectors.add(
                         new StallInspector(

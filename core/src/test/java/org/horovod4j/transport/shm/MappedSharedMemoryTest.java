@@ -31,7 +31,7 @@ class MappedSharedMemoryTest {
     @TempDir private Path folder;
 
     private static RankInfo member(int rank, String address) {
-        return new RankInfo(rank, "host", "domain", PID, address, List.of());
+        return new RankInfo(rank, "host", "machine", "domain", PID, address, List.of());
     }
 
     /// Ranks 4 and 6, which have mapped each other's memory.

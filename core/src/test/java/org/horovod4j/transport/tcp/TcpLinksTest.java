@@ -116,8 +116,8 @@ final class TcpLinksTest {
         try (TcpTransport stranger = open(Secret.random(), 5);
                 TcpTransport channels = open(Secret.random(), 1)) {
             InetSocketAddress foreign = stranger.addresses().getLast();
-            RankInfo other = new RankInfo(0, "h", "", 1, "", List.of(closed, foreign));
-            RankInfo self = new RankInfo(1, "h", "", 1, "", channels.addresses());
+            RankInfo other = new RankInfo(0, "h", "m", "", 1, "", List.of(closed, foreign));
+            RankInfo self = new RankInfo(1, "h", "m", "", 1, "", channels.addresses());
             channels.setMembers(List.of(other, self), 1);
             Links links = channels.open(0, () -> {});
 
@@ -135,7 +135,7 @@ final class TcpLinksTest {
             List<InetSocketAddress> misleading = new ArrayList<>();
             misleading.add(world.members.get(1).addresses().getFirst());
             misleading.addAll(world.members.getFirst().addresses());
-            world.members.set(0, new RankInfo(0, "host0", "", 1, "", misleading));
+            world.members.set(0, new RankInfo(0, "host0", "machine0", "", 1, "", misleading));
             world.join(0, 1, () -> {});
             Links caller = world.join(2, 1, () -> {});
 

@@ -34,7 +34,9 @@ final class TcpWorld implements AutoCloseable {
         for (int rank = 0; rank < size; rank++) {
             TcpTransport own = TcpTransport.listen(secret, rank, TIMEOUT, tuning);
             channels.add(own);
-            members.add(new RankInfo(rank, "host" + rank, "", 1, "", own.addresses()));
+            members.add(
+                    new RankInfo(
+                            rank, "host" + rank, "machine" + rank, "", 1, "", own.addresses()));
         }
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.ndarray.NDArray;
 
@@ -11,9 +12,14 @@ import org.horovod4j.launcher.Launcher;
 import org.horovod4j.optim.overlap.Overlap;
 import org.horovod4j.optim.overlap.OverlapHeuristic;
 import org.horovod4j.option.FrameworkSettings;
+import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +31,15 @@ class OverlapIT {
     private static final int BATCH = 4;
     private static final int STEPS = 3;
     private static final String FIRST_LAYER = "01Linear_weight";
+
+    /// Runs `java` as on a host of its own: in a namespace of process ids, and without the variables
+    /// by which the launcher says that the ranks share this machine.
+    private static final String JAVA_ON_OWN_HOST =
+            """
+            #!/bin/sh
+            unset HOROVOD_LOCAL_RANK HOROVOD_LOCAL_SIZE HOROVOD_CROSS_RANK HOROVOD_CROSS_SIZE
+            exec unshare --pid --fork --mount-proc "%s" "$@"
+            """;
 
     @Test
     void gradientsAreReducedDuringBackwardWithoutCopies() {
@@ -50,12 +65,19 @@ class OverlapIT {
 
     /// Even if all processors of each host compute.
     @Test
-    void overlapsByDefaultOnSeveralHosts() {
+    void overlapsByDefaultOnSeveralHosts(@TempDir Path folder) throws Exception {
+        assumeTrue(
+                Processes.run("unshare", "--pid", "--fork", "--mount-proc", "true") == 0,
+                "needs the right to create namespaces of processes (root)");
+        Path script =
+                Files.writeString(
+                        folder.resolve("run-java"), JAVA_ON_OWN_HOST.formatted(TestJvm.JAVA));
+        assertThat(script.toFile().setExecutable(true)).isTrue();
         int all = Runtime.getRuntime().availableProcessors();
         defaultsEqualOneProcess(
                 TestTraining.ranksOnAllProcessors(2)
                         .hosts("localhost:1,127.0.0.1:1")
-                        .options(Map.of("HOROVOD_TRANSPORT", "tcp")), // or they would be one host
+                        .java(script.toString()),
                 new OverlapHeuristic(true, true, 1, all, all));
     }
 

@@ -3,7 +3,14 @@ package org.horovod4j.launcher.plan;
 import org.horovod4j.ConfigurationException;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.function.UnaryOperator;
 
 /// The slots of a job, by rank. Hosts are filled in the given order, so the ranks of a host are
 /// consecutive and a ring over all ranks leaves each host once.
@@ -19,22 +26,48 @@ public record HostPlan(List<Slot> slots) {
     ///
     /// @throws ConfigurationException when the hosts have fewer slots than there are processes
     public static HostPlan of(List<Host> hosts, int processes) {
-        List<Host> used = usedHosts(hosts, processes);
+        List<String> hostByRank = new ArrayList<>();
+        for (Host host : usedHosts(hosts, processes)) {
+            hostByRank.addAll(Collections.nCopies(host.slots(), host.name()));
+        }
+        return number(hostByRank, hostByRank);
+    }
+
+    /// The same places, with local and cross ranks that count machines. A machine may have several
+    /// names.
+    ///
+    /// @param machine the machine of each host
+    public HostPlan countedBy(UnaryOperator<String> machine) {
+        List<String> hostByRank = slots.stream().map(Slot::host).toList();
+        Map<String, String> machines = new HashMap<>();
+        hostByRank.forEach(host -> machines.computeIfAbsent(host, machine));
+        return number(
+                hostByRank,
+                hostByRank.stream().map(host -> machines.getOrDefault(host, host)).toList());
+    }
+
+    private static HostPlan number(List<String> hostByRank, List<String> machineByRank) {
+        SequencedMap<String, List<Integer>> ranks = new LinkedHashMap<>();
         List<Slot> slots = new ArrayList<>();
-        for (int index = 0; index < used.size(); index++) {
-            Host host = used.get(index);
-            for (int localRank = 0; localRank < host.slots(); localRank++) {
+        for (int rank = 0; rank < machineByRank.size(); rank++) {
+            ranks.computeIfAbsent(machineByRank.get(rank), _ -> new ArrayList<>()).add(rank);
+        }
+        List<List<Integer>> machines = List.copyOf(ranks.values());
+        for (int index = 0; index < machines.size(); index++) {
+            List<Integer> own = machines.get(index);
+            for (int localRank = 0; localRank < own.size(); localRank++) {
                 slots.add(
                         new Slot(
-                                host.name(),
-                                slots.size(),
-                                processes,
+                                hostByRank.get(own.get(localRank)),
+                                own.get(localRank),
+                                hostByRank.size(),
                                 localRank,
-                                host.slots(),
-                                countHostsWithLocalRank(localRank, used.subList(0, index)),
-                                countHostsWithLocalRank(localRank, used)));
+                                own.size(),
+                                countWithLocalRank(localRank, machines.subList(0, index)),
+                                countWithLocalRank(localRank, machines)));
             }
         }
+        slots.sort(Comparator.comparingInt(Slot::rank));
         return new HostPlan(slots);
     }
 
@@ -59,8 +92,8 @@ public record HostPlan(List<Slot> slots) {
         return used;
     }
 
-    private static int countHostsWithLocalRank(int localRank, List<Host> hosts) {
-        return (int) hosts.stream().filter(host -> host.slots() > localRank).count();
+    private static int countWithLocalRank(int localRank, List<List<Integer>> machines) {
+        return (int) machines.stream().filter(ranks -> ranks.size() > localRank).count();
     }
 
     private static String describe(List<Host> hosts) {

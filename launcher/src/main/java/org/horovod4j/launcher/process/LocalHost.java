@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.file.SecretFile;
+import org.horovod4j.network.MachineIdentity;
 import org.jspecify.annotations.Nullable;
 
 import java.io.File;
@@ -107,6 +108,11 @@ public final class LocalHost implements HostAgent {
             log(Level.DEBUG, "Taken for a remote host: " + name, e);
             return false;
         }
+    }
+
+    @Override
+    public String machine() {
+        return MachineIdentity.find().map(MachineIdentity::key).orElse("");
     }
 
     @Override

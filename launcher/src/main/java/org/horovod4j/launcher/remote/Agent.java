@@ -68,7 +68,7 @@ public final class Agent {
             }
             connection.startHeartbeats(open.heartbeatTimeout(), () -> System.exit(FAILURE));
             try (LocalHost host = LocalHost.open(open.jobVariable())) {
-                connection.send(new AgentMessage.Ready());
+                connection.send(new AgentMessage.Ready(host.machine()));
                 while (true) {
                     handle(connection.receive(), host, open.environment());
                 }

@@ -4,6 +4,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.file.SecretFile;
 import org.horovod4j.frame.Frame;
 import org.horovod4j.launcher.process.LocalHost;
+import org.horovod4j.network.MachineIdentity;
 import org.horovod4j.text.DurationFormat;
 
 import java.io.ByteArrayOutputStream;
@@ -28,6 +29,7 @@ final class AgentJar {
                     ConfigurationException.class,
                     SecretFile.class,
                     Frame.class,
+                    MachineIdentity.class,
                     DurationFormat.class,
                     LocalHost.class,
                     Agent.class);

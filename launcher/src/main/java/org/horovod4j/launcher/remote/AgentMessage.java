@@ -60,7 +60,10 @@ sealed interface AgentMessage {
     /// Ends processes that were left behind. Answered by [Swept].
     record Sweep() implements FromLauncher {}
 
-    record Ready() implements FromAgent {}
+    /// The answer to [Open].
+    ///
+    /// @param machine identifies the machine of the agent; empty if unknown
+    record Ready(String machine) implements FromAgent {}
 
     record ProgramFound(List<String> command, String unwantedLine) implements FromAgent {}
 

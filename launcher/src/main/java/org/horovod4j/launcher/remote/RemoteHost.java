@@ -39,6 +39,7 @@ public final class RemoteHost implements HostAgent {
     private final CompletableFuture<String> loss = new CompletableFuture<>();
     private volatile CompletableFuture<AgentMessage.FromAgent> answer = new CompletableFuture<>();
     private volatile boolean closing;
+    private volatile String machine = "";
 
     /// @param folder of the agent
     RemoteHost(SshProcess ssh, RemoteHostSettings job, String folder) {
@@ -63,7 +64,11 @@ public final class RemoteHost implements HostAgent {
         Map<String, String> variables = ForwardedVariables.of(job.environment());
         variables.computeIfPresent("CLASSPATH", (_, path) -> copiedFiles.translate(path));
         Duration timeout = job.heartbeatTimeout();
-        request(new AgentMessage.Open(job.jobVariable(), timeout, variables));
+        if (!(request(new AgentMessage.Open(job.jobVariable(), timeout, variables))
+                instanceof AgentMessage.Ready(String reported))) {
+            throw new MalformedMessageException("an answer to another request");
+        }
+        machine = reported;
         String silence =
                 "it was silent for the heartbeat timeout of %s"
                         .formatted(DurationFormat.seconds(timeout));
@@ -82,6 +87,11 @@ public final class RemoteHost implements HostAgent {
     /// The ssh command line, without the remote command.
     public String route() {
         return ssh.toString();
+    }
+
+    @Override
+    public String machine() {
+        return machine;
     }
 
     @Override

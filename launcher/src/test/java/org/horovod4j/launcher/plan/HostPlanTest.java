@@ -47,6 +47,20 @@ class HostPlanTest {
     }
 
     @Test
+    void namesOfOneMachineAreCountedTogether() {
+        assertThat(
+                        HostPlan.of(Host.list("w0:1,w1:2,w0.local:2"), 5)
+                                .countedBy(host -> host.replace(".local", ""))
+                                .slots())
+                .containsExactly(
+                        new Slot("w0", 0, 5, 0, 3, 0, 2),
+                        new Slot("w1", 1, 5, 0, 2, 1, 2),
+                        new Slot("w1", 2, 5, 1, 2, 1, 2),
+                        new Slot("w0.local", 3, 5, 1, 3, 0, 2),
+                        new Slot("w0.local", 4, 5, 2, 3, 0, 1));
+    }
+
+    @Test
     void tooFewSlotsAreRejected() {
         assertThatThrownBy(() -> HostPlan.of(Host.list("w0:2,w1:1"), 4))
                 .isInstanceOf(ConfigurationException.class)

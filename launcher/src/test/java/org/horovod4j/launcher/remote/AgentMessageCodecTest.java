@@ -33,7 +33,7 @@ class AgentMessageCodecTest {
                 new AgentMessage.Drain(3),
                 new AgentMessage.Forget(3),
                 new AgentMessage.Sweep(),
-                new AgentMessage.Ready(),
+                new AgentMessage.Ready("machine"),
                 new AgentMessage.ProgramFound(List.of("sh", "-c", "true"), "a line"),
                 new AgentMessage.ProgramMissing("not there"),
                 new AgentMessage.Started(7, 1L << 40),
