@@ -19,8 +19,9 @@ import java.util.function.Consumer;
 ///
 /// Used only by the thread that drives the cycle.
 final class ControlChannel {
-    /// Decisions are sent in chunks of this size. A chunk must fit into the buffers between two
-    /// ranks: a rank that runs a batch reads nothing meanwhile, and rank 0 cannot wait for it.
+    /// Decisions are sent in chunks of at most this size. A chunk must fit into the buffers between
+    /// two ranks: a rank that runs a batch reads nothing meanwhile, and rank 0 cannot wait for it.
+    /// A larger decision is sent alone: the other ranks read it after the batches before it.
     private static final int CHUNK_BYTES = 16 * 1024;
 
     /// The minimum time between two polls while a batch waits. A poll of a coordinator reads from
@@ -103,10 +104,13 @@ final class ControlChannel {
         List<CoordinatorMessage> decisions = coordinator.decisions();
         for (int start = 0; start < decisions.size(); ) {
             int end = start;
-            for (int bytes = 0; end < decisions.size() && bytes < CHUNK_BYTES; end++) {
+            for (int bytes = 0; end < decisions.size(); end++) {
                 byte[] message = ControlMessageEncoder.encode(decisions.get(end));
-                controlLinks.sendToAll(message);
                 bytes += message.length;
+                if (end > start && bytes > CHUNK_BYTES) {
+                    break;
+                }
+                controlLinks.sendToAll(message);
             }
             flush();
             for (; start < end; start++) {
