@@ -156,10 +156,7 @@ public final class Acceptor implements AutoCloseable {
         } catch (IOException e) {
             retryLater("Waiting for connections to", e);
         }
-        // A copy: a handshake that ends deregisters its channel, which changes the set.
-        List<SelectionKey> ready = List.copyOf(selector.selectedKeys());
-        selector.selectedKeys().clear();
-        for (SelectionKey key : ready) {
+        for (SelectionKey key : sockets.takeSelected()) {
             if (!key.isValid()) {
                 continue; // closed to make room for another
             }

@@ -12,6 +12,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /// Sockets that listen at one port of several addresses, registered with a selector.
 ///
@@ -68,6 +69,17 @@ record ListeningSockets(
         } catch (IOException e) {
             new ListeningSockets(selector, channels, binds.getFirst()).close();
             throw e;
+        }
+    }
+
+    /// Removes and returns the keys that the selector has selected. Another thread that closes the
+    /// selector changes the set too, under the lock of the set.
+    List<SelectionKey> takeSelected() {
+        Set<SelectionKey> selected = selector.selectedKeys();
+        synchronized (selected) {
+            List<SelectionKey> taken = List.copyOf(selected);
+            selected.clear();
+            return taken;
         }
     }
 
