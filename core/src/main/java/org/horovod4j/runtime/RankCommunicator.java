@@ -156,16 +156,24 @@ final class RankCommunicator
     @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options) {
         checkNotClosed();
-        if (options.processSet().isPresent() || options.compressor().isPresent()) {
-            return allreduceAsync(name, input, output, options).join();
+        if (options.processSet().isPresent()) {
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .allreduce(name, input, output, options.withoutProcessSet());
         }
         ArgumentChecks.checkOutput(name, input, output);
         Tensor in = unconfined(input);
         Tensor out = input == output ? in : unconfined(output);
         Tensor _ =
-                agent.perform(
-                        marked(allreduceRequest(name, in, out, options.op(), options.scale())),
-                        allreduce(in, out));
+                options.compressor().isPresent()
+                        ? allreduceCompressed(name, in, out, options.compressor().get(), options)
+                                .join()
+                        : agent.perform(
+                                marked(
+                                        allreduceRequest(
+                                                name, in, out, options.op(), options.scale())),
+                                allreduce(in, out));
         return copyBack(out, output);
     }
 
@@ -311,7 +319,10 @@ final class RankCommunicator
     public AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options) {
         checkNotClosed();
         if (options.processSet().isPresent()) {
-            return alltoallAsync(name, tensor, options).join();
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .alltoall(name, tensor, options.withoutProcessSet());
         }
         int[] rows = checks.alltoallRows(name, tensor, options);
         return agent.perform(
@@ -340,7 +351,10 @@ final class RankCommunicator
     public Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options) {
         checkNotClosed();
         if (options.processSet().isPresent()) {
-            return reducescatterAsync(name, tensor, options).join();
+            return options.processSet()
+                    .get()
+                    .communicator()
+                    .reducescatter(name, tensor, options.withoutProcessSet());
         }
         return agent.perform(
                 marked(reducescatterRequest(name, tensor, options)),

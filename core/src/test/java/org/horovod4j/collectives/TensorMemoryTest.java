@@ -8,10 +8,14 @@ import org.horovod4j.AllreduceOptions;
 import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.compression.Compression;
+import org.horovod4j.compression.TopK;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.ReferenceCollectives;
@@ -177,6 +181,41 @@ class TensorMemoryTest {
                 () -> communicator.alltoallAsync("t", tensor, AlltoallOptions.splits(none)));
         refusesConfined(() -> communicator.reducescatterAsync("t", tensor, ReduceOp.SUM));
         refusesConfined(() -> communicator.groupedAllreduce("t", List.of(tensor), ReduceOp.SUM));
+    }
+
+    @FewLayouts
+    void confinedArenaIsAcceptedWithAProcessSetOrACompressor(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            try (Arena arena = Arena.ofConfined()) {
+                                confinedWithOptions(comm, arena);
+                            }
+                        });
+    }
+
+    private static void confinedWithOptions(Communicator communicator, Arena arena) {
+        ProcessSet set = communicator.processSet();
+        float size = communicator.size();
+        Tensor input = Tensor.of(arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1), DataType.FLOAT32);
+        Tensor output = Tensor.of(arena.allocateFrom(ValueLayout.JAVA_FLOAT, 0), DataType.FLOAT32);
+        for (AllreduceOptions options :
+                List.of(
+                        AllreduceOptions.sum().in(set),
+                        AllreduceOptions.sum().withCompressor(Compression.FP16),
+                        AllreduceOptions.sum().withCompressor(TopK.ratio(1)).in(set))) {
+            output.segment().fill((byte) 0);
+            assertThat(communicator.allreduce("t", input, output, options)).isSameAs(output);
+            assertThat(output.toFloatArray()).containsExactly(size);
+            assertThat(input.toFloatArray()).containsExactly(1);
+        }
+        communicator.allreduce(
+                "t", output, AllreduceOptions.average().withCompressor(Compression.BF16));
+        assertThat(output.toFloatArray()).containsExactly(size);
+        AlltoallOptions splits = AlltoallOptions.splits(new int[communicator.size()]);
+        assertThat(communicator.alltoall("t", input, splits.in(set)).tensor().elementCount())
+                .isZero();
+        communicator.reducescatter("t", input, ReducescatterOptions.sum().in(set));
     }
 
     private static void refusesConfined(Runnable call) {
