@@ -246,12 +246,7 @@ final class RankCommunicator
                     .groupedAllreduceAsync(name, tensors, options.withoutProcessSet());
         }
         if (options.compressor().isPresent() && !tensors.isEmpty()) {
-            String[] names = groupNames.of(name, tensors.size());
-            Communicator parts = within(group("groupedAllreduce", name, names.length));
-            return Handle.allOf(
-                    IntStream.range(0, names.length)
-                            .mapToObj(i -> parts.allreduceAsync(names[i], tensors.get(i), options))
-                            .toList());
+            return groupedAllreduceCompressed(name, tensors, options);
         }
         return submitGroup(
                 group("groupedAllreduce", name, tensors.size()),
@@ -259,6 +254,22 @@ final class RankCommunicator
                 (member, tensor) ->
                         allreduceRequest(member, tensor, tensor, options.op(), options.scale()),
                 tensor -> allreduce(tensor, tensor));
+    }
+
+    /// Checks all tensors before it submits the first: a group is submitted as a whole or not at
+    /// all.
+    private Handle<List<Tensor>> groupedAllreduceCompressed(
+            String name, List<Tensor> tensors, AllreduceOptions options) {
+        String[] names = groupNames.of(name, tensors.size());
+        for (int i = 0; i < names.length; i++) {
+            ArgumentChecks.checkNotConfined(names[i], tensors.get(i));
+            ArgumentChecks.checkReducible(names[i], tensors.get(i), options.op(), options.scale());
+        }
+        Communicator parts = within(group("groupedAllreduce", name, names.length));
+        return Handle.allOf(
+                IntStream.range(0, names.length)
+                        .mapToObj(i -> parts.allreduceAsync(names[i], tensors.get(i), options))
+                        .toList());
     }
 
     @Override

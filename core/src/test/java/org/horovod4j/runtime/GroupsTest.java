@@ -11,6 +11,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.compression.Compression;
 import org.horovod4j.compression.TopK;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
@@ -19,6 +20,7 @@ import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
+import java.lang.foreign.Arena;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
@@ -174,6 +176,33 @@ class GroupsTest {
                             .isInstanceOf(IllegalArgumentException.class)
                             .hasMessageContaining("'group_2of2'");
                     comm.barrier();
+                });
+    }
+
+    @Test
+    void oneInvalidTensorRejectsTheWholeCompressedGroup() {
+        AllreduceOptions compressed = AllreduceOptions.sum().withCompressor(Compression.FP16);
+        World.run(
+                2,
+                comm -> {
+                    Tensor good = Tensor.of(new float[] {1});
+                    try (Arena arena = Arena.ofConfined()) {
+                        if (comm.rank() == 0) {
+                            Tensor bad = Tensor.of(arena.allocate(4), DataType.FLOAT32);
+                            assertThatThrownBy(
+                                            () ->
+                                                    comm.groupedAllreduceAsync(
+                                                            "group",
+                                                            List.of(good, bad),
+                                                            compressed))
+                                    .isInstanceOf(IllegalArgumentException.class)
+                                    .hasMessageContaining("'group_2of2'");
+                        }
+                    }
+                    Tensor other = Tensor.of(new float[] {2});
+                    comm.groupedAllreduceAsync("group", List.of(good, other), compressed).join();
+                    assertThat(good.toFloatArray()).containsExactly(2);
+                    assertThat(other.toFloatArray()).containsExactly(4);
                 });
     }
 }
