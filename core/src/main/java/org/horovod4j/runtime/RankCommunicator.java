@@ -88,7 +88,7 @@ final class RankCommunicator
         this.processSet = origin.processSet;
         this.rankRuntime = origin.rankRuntime;
         this.checks = origin.checks;
-        this.objectCollectives = origin.objectCollectives;
+        this.objectCollectives = new ObjectCollectives(this, set);
         this.groupNames = origin.groupNames;
         this.call = call;
         this.origin = origin;

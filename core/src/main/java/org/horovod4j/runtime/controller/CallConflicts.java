@@ -17,7 +17,8 @@ import java.util.Set;
 ///
 /// The operations of a [CompositeCall] have names of their own. Ranks that use one name for
 /// different calls therefore wait for each other under different names. A conflict is decided like
-/// any mismatch, when every rank has submitted something under the name.
+/// any mismatch, when every rank has submitted something under the name. A rank has at most one
+/// call of a name in flight, so different calls are calls of different ranks.
 final class CallConflicts {
     /// The tallies of composite calls, by the name that the program gave.
     private final Map<String, Set<RequestTally>> parts = new HashMap<>();
@@ -86,7 +87,7 @@ final class CallConflicts {
             if (plain != null) {
                 open.add(plain);
             }
-            if (open.size() < 2) {
+            if (open.size() < 2 || isOneCall(open)) { // the other call was decided meanwhile
                 suspects.remove(name);
             } else if (includesAllRanks(open, joined, size)) {
                 suspects.remove(name);
@@ -95,6 +96,12 @@ final class CallConflicts {
             }
         }
         return conflicts;
+    }
+
+    private static boolean isOneCall(Set<RequestTally> open) {
+        CompositeCall call = open.iterator().next().first().call();
+        return open.stream()
+                .allMatch(tally -> tally.allMatch(request -> request.call().equals(call)));
     }
 
     private static boolean includesAllRanks(Set<RequestTally> open, BitSet joined, int size) {

@@ -3,7 +3,9 @@ package org.horovod4j.runtime.cycle;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.TensorEntry;
+import org.horovod4j.spi.CompositeCall;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -20,11 +22,26 @@ final class TensorTable {
     private static final int MAX_SLOTS = 1 << 14;
 
     private final Map<String, Slot> byName = new HashMap<>();
+
+    /// The composite calls in flight, by the name that the program gave.
+    private final Map<String, CallInFlight> calls = new HashMap<>();
+
     private int inFlight;
 
     private static final class Slot implements TensorEntry.QueueSlot {
         private @Nullable TensorEntry<?> tensorEntry;
         private Plan.@Nullable Places places;
+    }
+
+    private static final class CallInFlight {
+        private final CompositeCall call;
+
+        /// The number of its operations in flight.
+        private int parts;
+
+        CallInFlight(CompositeCall call) {
+            this.call = call;
+        }
     }
 
     /// The number of entries in flight.
@@ -50,13 +67,48 @@ final class TensorTable {
 
     /// Like [#add(List)] for one entry, without a list.
     void add(TensorEntry<?> tensorEntry) {
-        Slot slot = slot(tensorEntry.request().name());
+        Request request = tensorEntry.request();
+        Slot slot = slot(request.name());
         if (slot.tensorEntry != null) {
-            throw inFlightAlready(tensorEntry.request().name());
+            throw inFlightAlready(request.name());
         }
+        addCall(request);
         slot.tensorEntry = tensorEntry;
         tensorEntry.setSlot(slot);
         inFlight++;
+    }
+
+    /// A program may use a name for one call at a time. The operations of a composite call have
+    /// names of their own, so the name that the program gave is checked too.
+    @SuppressWarnings("ReferenceEquality") // two calls may have equal descriptions
+    private void addCall(Request request) {
+        String name = request.programName();
+        if (!request.isPart()) {
+            if (calls.containsKey(name)) {
+                throw inFlightAlready(name);
+            }
+            return;
+        }
+        TensorEntry<?> sameName = find(name);
+        if (sameName != null && !sameName.request().isPart()) {
+            throw inFlightAlready(name);
+        }
+        CallInFlight inFlightCall =
+                calls.computeIfAbsent(name, _ -> new CallInFlight(request.call()));
+        if (inFlightCall.call != request.call()) {
+            throw inFlightAlready(name);
+        }
+        inFlightCall.parts++;
+    }
+
+    private void removeCall(Request request) {
+        if (request.isPart()) {
+            CallInFlight inFlightCall =
+                    Objects.requireNonNull(calls.get(request.programName()), "it was added");
+            if (--inFlightCall.parts == 0) {
+                calls.remove(request.programName());
+            }
+        }
     }
 
     private Slot slot(String name) {
@@ -93,6 +145,7 @@ final class TensorTable {
         if (slot.tensorEntry != null) {
             slot.tensorEntry = null;
             inFlight--;
+            removeCall(tensorEntry.request());
             if (byName.size() > MAX_SLOTS && slot.places == null) {
                 byName.remove(tensorEntry.request().name());
             }
@@ -143,6 +196,7 @@ final class TensorTable {
     void clear() {
         byName.values().forEach(slot -> slot.tensorEntry = null);
         byName.clear();
+        calls.clear();
         inFlight = 0;
     }
 }

@@ -10,6 +10,7 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.TestRequests;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
+import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.transport.ManualClock;
 import org.junit.jupiter.api.Test;
 
@@ -79,6 +80,40 @@ class TensorQueueTest {
         assertThat(queue.find("z")).isNull();
         queue.release(Objects.requireNonNull(queue.find("a")));
         assertThat(submit("a")).isTrue();
+    }
+
+    @Test
+    void nameIsInFlightForOneCallOnly() {
+        CompositeCall call = new CompositeCall("x", "sparseAllreduce", CompositeCall.NO_GROUP);
+        TensorEntry<Integer> plain = entry("x");
+        TensorEntry<Integer> first = part("x.terms", call);
+        TensorEntry<Integer> second = part("x", call);
+        queue.submit(plain);
+        assertInFlight("x", first);
+        queue.release(plain);
+        queue.submit(first);
+        queue.submit(second); // the same call
+        queue.release(second);
+        assertInFlight("x", entry("x"));
+        assertInFlight(
+                "x",
+                part("x.size", new CompositeCall("x", "broadcastObject", CompositeCall.NO_GROUP)));
+        assertInFlight(
+                "x",
+                part("x.rows", new CompositeCall("x", "sparseAllreduce", CompositeCall.NO_GROUP)));
+        queue.release(first);
+        assertThat(submit("x")).isTrue();
+        assertThat(names(queue.pending())).containsExactly("x");
+    }
+
+    private TensorEntry<Integer> part(String name, CompositeCall call) {
+        return new TensorEntry<>(sum(name).within(call), new Operation.Barrier(), progressEngine);
+    }
+
+    private void assertInFlight(String name, TensorEntry<?> rejected) {
+        assertThatThrownBy(() -> queue.submit(rejected))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'" + name + "' is in flight already");
     }
 
     @Test
