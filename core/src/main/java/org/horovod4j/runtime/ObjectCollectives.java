@@ -44,17 +44,18 @@ final class ObjectCollectives {
     <T extends @Nullable Object> List<T> allgather(String name, T object) {
         EncodedObject mine = EncodedObject.of(object);
         Communicator parts = CompositeCall.mark(communicator, name, "allgatherObject");
-        long[] lengths =
-                parts.allgather(name + ".size", Tensor.of(new long[] {mine.length()}))
-                        .toLongArray();
+        // With its rank: a rank that has joined contributes no row.
+        Tensor row = Tensor.of(new long[] {set.rank(), mine.length()}, 1, 2);
+        long[] rows = parts.allgather(name + ".size", row).toLongArray();
         mine.check();
-        for (int rank = 0; rank < lengths.length; rank++) {
-            checkOther(name, set.ranks().get(rank), lengths[rank]);
+        for (int i = 0; i < rows.length; i += 2) {
+            checkOther(name, set.ranks().get((int) rows[i]), rows[i + 1]);
         }
         Tensor all = parts.allgather(name + ".bytes", Tensor.of(mine.bytes));
         List<T> objects = new ArrayList<>();
         long start = 0;
-        for (long length : lengths) {
+        for (int i = 0; i < rows.length; i += 2) {
+            long length = rows[i + 1];
             objects.add(
                     decoded(
                             Tensor.of(

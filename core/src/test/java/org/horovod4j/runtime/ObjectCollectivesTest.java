@@ -10,7 +10,9 @@ import org.horovod4j.codec.CodecException;
 import org.horovod4j.testing.FewLayouts;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.MultiRankLayouts;
+import org.horovod4j.testing.World;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 
 import java.util.Arrays;
 import java.util.List;
@@ -115,5 +117,21 @@ class ObjectCollectivesTest {
                             assertThat(comm.allgatherObject("rank", comm.rank()))
                                     .hasSize(comm.size());
                         });
+    }
+
+    @Test
+    void failureNamesTheOwnerOfTheObjectWhileAnotherRankHasJoined() {
+        World.run(
+                3,
+                comm -> {
+                    if (comm.rank() > 0) {
+                        assertThat(comm.allgatherObject("text", "of " + comm.rank()))
+                                .containsExactly("of 1", "of 2");
+                        Object object = comm.rank() == 2 ? Thread.currentThread() : "text";
+                        assertThatThrownBy(() -> comm.allgatherObject("state", object))
+                                .hasMessageContaining(comm.rank() == 2 ? "Thread" : "of rank 2");
+                    }
+                    comm.join();
+                });
     }
 }
