@@ -65,8 +65,9 @@ final class Follower {
     /// step.
     private final IdentityHashMap<Batch, Collective> collectives = new IdentityHashMap<>();
 
-    private Mode mode = Mode.NEGOTIATING;
-    private @Nullable Plan plan;
+    /// Volatile for [#toString], which other threads call.
+    private volatile Position position = Position.NEGOTIATING;
+
     private boolean joinSent;
     private boolean inPlan;
 
@@ -90,6 +91,22 @@ final class Follower {
         LOCKED,
         /// This rank has left the plan. Nothing runs until all ranks have left it.
         STOPPING
+    }
+
+    /// What this rank follows.
+    ///
+    /// @param plan null while it negotiates
+    private record Position(Mode mode, @Nullable Plan plan) {
+        static final Position NEGOTIATING = new Position(Mode.NEGOTIATING, null);
+
+        @Override
+        public String toString() {
+            return switch (mode) {
+                case NEGOTIATING -> "negotiating";
+                case LOCKED -> "following " + plan;
+                case STOPPING -> "leaving " + plan;
+            };
+        }
     }
 
     /// Another rank has left the plan, so the batch that this rank waits in cannot complete. Users
@@ -124,7 +141,7 @@ final class Follower {
     }
 
     Mode mode() {
-        return mode;
+        return position.mode;
     }
 
     /// Whether a batch of a plan is running. It can still be cancelled while it waits for other
@@ -138,7 +155,7 @@ final class Follower {
     ///
     /// @return whether there was something to do
     boolean advance() {
-        return switch (mode) {
+        return switch (mode()) {
             case NEGOTIATING -> sendRequests();
             case LOCKED -> advancePlan();
             case STOPPING -> false;
@@ -236,11 +253,11 @@ final class Follower {
     }
 
     private Plan plan() {
-        return Objects.requireNonNull(plan, "a plan is locked");
+        return Objects.requireNonNull(position.plan, "a plan is locked");
     }
 
     private void stop(RankMessage why) {
-        mode = Mode.STOPPING;
+        position = new Position(Mode.STOPPING, plan());
         coordinator.accept(why);
     }
 
@@ -380,8 +397,7 @@ final class Follower {
             plans.remove(plans.keySet().iterator().next());
         }
         epoch++;
-        mode = Mode.LOCKED;
-        plan = locked;
+        position = new Position(Mode.LOCKED, locked);
         stopAfter = NEVER;
         stepBytes = 0;
         stepNanos = clock.nanoTime();
@@ -390,7 +406,7 @@ final class Follower {
     }
 
     private void unlock(long completed) {
-        if (mode == Mode.LOCKED) {
+        if (mode() == Mode.LOCKED) {
             stopAfter = completed;
             if (inPlan && state.completed() >= completed) {
                 throw new BatchCancelledException();
@@ -400,8 +416,7 @@ final class Follower {
 
     private void unlocked(boolean reset) {
         epoch++;
-        mode = Mode.NEGOTIATING;
-        plan = null;
+        position = Position.NEGOTIATING;
         collectives.clear();
         stopAfter = NEVER;
         joinSent = false;
@@ -415,10 +430,6 @@ final class Follower {
     /// What this rank is doing, for state reports.
     @Override
     public String toString() {
-        return switch (mode) {
-            case NEGOTIATING -> "negotiating";
-            case LOCKED -> "following " + plan;
-            case STOPPING -> "leaving " + plan;
-        };
+        return position.toString();
     }
 }
