@@ -219,23 +219,41 @@ public final class Rank implements AutoCloseable {
             return;
         }
         closed = true;
-        stallInspector.close();
         HorovodException shutDown =
                 new ShutDownException(
                         orderly
                                 ? "this rank has called shutdown; call init before further collectives"
                                 : "this rank has left the job: " + reason);
-        context.state().stop(shutDown);
-        context.control().stop();
-        processSets.stop(shutDown);
-        context.control().leave(context.state().completed(), orderly, reason);
-        context.control().close();
-        if (!processEnds) {
-            processSets.close();
+        runAll(
+                stallInspector::close,
+                () -> context.state().stop(shutDown),
+                context.control()::stop,
+                () -> processSets.stop(shutDown),
+                () -> context.control().leave(context.state().completed(), orderly, reason),
+                context.control()::close,
+                processEnds ? () -> {} : processSets::close,
+                context.linkTransport()::close,
+                tracing::close,
+                closeAction);
+    }
+
+    /// Runs all actions, also if some fail, and throws the first failure at the end.
+    private static void runAll(Runnable... actions) {
+        RuntimeException first = null;
+        for (Runnable action : actions) {
+            try {
+                action.run();
+            } catch (RuntimeException e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
         }
-        context.linkTransport().close();
-        tracing.close();
-        closeAction.run();
+        if (first != null) {
+            throw first;
+        }
     }
 
     /// Calls `action` after this rank has left the job.
