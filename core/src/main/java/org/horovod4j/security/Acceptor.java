@@ -54,6 +54,9 @@ public final class Acceptor implements AutoCloseable {
     private final ConnectionHandler handler;
     private final Executor threads;
 
+    /// Whether the last attempt to accept a connection failed. Used by the selector's thread only.
+    private boolean failing;
+
     /// In the order of their deadlines. Used by the selector's thread only.
     private final LinkedHashSet<PendingHandshake> pendingHandshakes = new LinkedHashSet<>();
 
@@ -188,6 +191,7 @@ public final class Acceptor implements AutoCloseable {
                 if (channel == null) {
                     return;
                 }
+                failing = false;
                 begin(channel);
             }
         } catch (ClosedChannelException e) {
@@ -201,8 +205,12 @@ public final class Acceptor implements AutoCloseable {
         }
     }
 
+    /// Logs the first failure after a success: without a free file descriptor each attempt fails.
     private void retryLater(String failed, IOException e) {
-        LOGGER.log(Level.WARNING, failed + " " + address + " failed, trying again", e);
+        if (!failing) {
+            failing = true;
+            LOGGER.log(Level.WARNING, failed + " " + address + " failed, trying again", e);
+        }
         LockSupport.parkNanos(RETRY_NANOS);
     }
 
