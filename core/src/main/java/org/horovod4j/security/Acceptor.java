@@ -149,6 +149,7 @@ public final class Acceptor implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             LOGGER.log(Level.DEBUG, "{0} was closed", address);
         } finally {
+            sockets.close(); // an Error may have ended this thread
             pendingHandshakes.forEach(each -> closeQuietly(each.channel()));
         }
     }
@@ -276,6 +277,7 @@ public final class Acceptor implements AutoCloseable {
     /// Without a thread for it, the connection is closed. The peer connects again.
     private void handOver(SecureConnection connection) {
         SocketChannel channel = connection.channel();
+        boolean handedOver = false;
         try {
             SelectionKey key = channel.keyFor(selector);
             if (key != null) {
@@ -283,12 +285,15 @@ public final class Acceptor implements AutoCloseable {
             }
             channel.configureBlocking(true);
             threads.execute(() -> handle(connection));
+            handedOver = true;
         } catch (IOException e) {
             LOGGER.log(Level.DEBUG, "A connection broke after the handshake", e);
-            closeQuietly(channel);
         } catch (OutOfMemoryError e) { // "unable to create native thread"
             LOGGER.log(Level.WARNING, "No thread for a connection to " + address, e);
-            closeQuietly(channel);
+        } finally {
+            if (!handedOver) {
+                closeQuietly(channel);
+            }
         }
     }
 

@@ -315,6 +315,31 @@ final class AcceptorTest {
     }
 
     @Test
+    void portIsClosedWhenItsThreadEnds() throws Exception {
+        try (Acceptor broken =
+                Acceptor.open(
+                        List.of(new InetSocketAddress(0)),
+                        new Handshake(secret, Purpose.LINK),
+                        SocketSettings.DEFAULT,
+                        new RefusedConnectionLog(log),
+                        accepted::add,
+                        _ -> {
+                            throw new LinkageError("thrown by a test");
+                        })) {
+            try (Socket socket = connect("127.0.0.1", broken)) {
+                SecureConnection connection =
+                        new Handshake(secret, Purpose.LINK).initiate(socket.getChannel());
+                assertThatThrownBy(() -> readByte(connection)).isInstanceOf(IOException.class);
+            }
+            await().dontCatchUncaughtExceptions() // the error above
+                    .untilAsserted(
+                            () ->
+                                    assertThatThrownBy(() -> connect("127.0.0.1", broken).close())
+                                            .isInstanceOf(IOException.class));
+        }
+    }
+
+    @Test
     void connectionIsClosedWhenHandlerFails() throws Exception {
         try (Acceptor broken =
                         Acceptor.open(
