@@ -263,11 +263,16 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         closed = reason;
         state.close(reason);
         LockSupport.unpark(thread);
+        boolean interrupted = false;
         while (!driver.compareAndSet(null, Thread.currentThread())) {
+            interrupted |= Thread.interrupted(); // an interrupted thread does not park
             LockSupport.parkNanos(this, DRIVER_WAIT_NANOS); // the driver soon sees `closed`
         }
         queue.close(reason);
         driver.set(null);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /// What this rank is doing, for state reports.
