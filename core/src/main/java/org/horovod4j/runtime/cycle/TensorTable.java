@@ -49,7 +49,7 @@ final class TensorTable {
         return inFlight;
     }
 
-    /// Adds all entries, or none if a name cannot be used.
+    /// Adds all entries, or none if one cannot be added.
     ///
     /// @throws IllegalArgumentException when a name is in flight already, or is no valid text
     void add(List<? extends TensorEntry<?>> entries) {
@@ -59,7 +59,7 @@ final class TensorTable {
                 add(tensorEntry);
                 added++;
             }
-        } catch (IllegalArgumentException e) {
+        } catch (RuntimeException e) {
             entries.subList(0, added).forEach(this::remove);
             throw e;
         }

@@ -14,6 +14,7 @@ import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.transport.ManualClock;
 import org.junit.jupiter.api.Test;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -80,6 +81,15 @@ class TensorQueueTest {
         assertThat(queue.find("z")).isNull();
         queue.release(Objects.requireNonNull(queue.find("a")));
         assertThat(submit("a")).isTrue();
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // that is the test
+    void anyFailureRejectsTheWholeGroup() {
+        List<TensorEntry<Integer>> group = Arrays.asList(entry("x"), null);
+        assertThatThrownBy(() -> queue.submit(group)).isInstanceOf(NullPointerException.class);
+        assertThat(queue.find("x")).isNull();
+        assertThat(queue.isEmpty()).isTrue();
     }
 
     @Test
