@@ -25,6 +25,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 
 /// A rank's connection to the [RendezvousServer].
@@ -55,7 +56,7 @@ public final class RendezvousClient implements ControlPlane {
     private volatile @Nullable Connection<RendezvousMessage> connection;
     private volatile @Nullable Listener listener;
     private volatile RendezvousMessage.@Nullable Lost firstLoss;
-    private volatile boolean left;
+    private final AtomicBoolean left = new AtomicBoolean();
     private volatile boolean stopped;
     private volatile boolean ended;
 
@@ -171,7 +172,7 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public void reportBlocked(RankDeparture departure) {
         Connection<RendezvousMessage> open = connection;
-        if (!left && open != null && departure.rank() >= 0) {
+        if (!left.get() && open != null && departure.rank() >= 0) {
             open.send(
                     new RendezvousMessage.Blocked(departure.rank(), shortened(departure.reason())));
         }
@@ -180,8 +181,7 @@ public final class RendezvousClient implements ControlPlane {
     @Override
     public void leave(Map<Integer, Long> completed, boolean orderly, String reason) {
         Connection<RendezvousMessage> open = connection;
-        if (!left && open != null) {
-            left = true;
+        if (open != null && left.compareAndSet(false, true)) {
             open.send(new RendezvousMessage.Leave(completed, orderly, shortened(reason)));
         }
     }
@@ -199,7 +199,7 @@ public final class RendezvousClient implements ControlPlane {
 
     @Override
     public void close() {
-        left = true;
+        left.set(true);
         Connection<RendezvousMessage> open = connection;
         if (open != null) {
             open.flushAndClose(CLOSE_TIMEOUT);
@@ -226,7 +226,7 @@ public final class RendezvousClient implements ControlPlane {
         if (open == null || !joined.isDone()) {
             throw new IllegalStateException(doing + ": rank " + rank + " has not joined yet");
         }
-        if (left) {
+        if (left.get()) {
             throw new ShutDownException(doing + ": rank " + rank + " has left the job");
         }
         return open;
@@ -268,7 +268,7 @@ public final class RendezvousClient implements ControlPlane {
             if (open != null) {
                 open.complete();
             }
-            if (!left && firstLoss == null && !joined.isCompletedExceptionally()) {
+            if (!left.get() && firstLoss == null && !joined.isCompletedExceptionally()) {
                 lost(serverLost(closeReason));
             }
         }
@@ -296,7 +296,7 @@ public final class RendezvousClient implements ControlPlane {
             boolean joining =
                     joined.completeExceptionally(
                             PeerLoss.toException("joining the job as rank " + rank, lost));
-            if (!joining && !left) {
+            if (!joining && !left.get()) {
                 listener().rankDeparted(lost.rankDeparture());
             }
         }
