@@ -9,8 +9,7 @@ enum LinkHelloStatus {
     WRONG_WORLD(2, "the rank now belongs to another world"),
     STALE_EPOCH(3, "the rank has reset its links in the meantime"),
     CLOSED(4, "the rank has closed this channel"),
-    TOO_MANY_PENDING(
-            5, "too many connections are pending for channels that the rank has not opened");
+    TOO_MANY_PENDING(5, "too many links are pending for channels that the rank has not opened");
 
     private final byte code;
     private final String text;

@@ -20,8 +20,8 @@ import java.util.Set;
 /// behind is rejected. Each rank has at most one pending link per channel: a new attempt replaces
 /// the earlier one.
 final class PendingConnections {
-    /// How many connections may wait for channels that this rank has not opened. Far more than
-    /// ranks that are a little ahead open, and few enough to store.
+    /// How many links may wait for channels that this rank has not opened. Ranks that are slightly
+    /// ahead open far fewer. Limits the memory.
     static final int MAX_EARLY = 4096;
 
     private final int rank;
@@ -71,10 +71,10 @@ final class PendingConnections {
         if (hello.to() != rank) {
             return LinkHelloStatus.WRONG_RANK;
         }
-        if (closed || (world.isPresent() && world.getAsLong() != hello.worldId())) {
+        if (world.isPresent() && world.getAsLong() != hello.worldId()) {
             return LinkHelloStatus.WRONG_WORLD;
         }
-        if (closedChannels.contains(hello.channel())) {
+        if (closed || closedChannels.contains(hello.channel())) {
             return LinkHelloStatus.CLOSED;
         }
         Long epoch = epochs.get(hello.channel());
@@ -139,9 +139,17 @@ final class PendingConnections {
 
     /// Opens a channel.
     ///
-    /// @throws IllegalStateException if it was opened before
+    /// @throws IllegalStateException if it was opened before, or after [#close()]
     synchronized void open(int channel) {
-        if (closed || closedChannels.contains(channel) || epochs.putIfAbsent(channel, 0L) != null) {
+        if (closed) {
+            throw new IllegalStateException(
+                    "rank "
+                            + rank
+                            + " cannot open channel "
+                            + channel
+                            + ": it has closed its links");
+        }
+        if (closedChannels.contains(channel) || epochs.putIfAbsent(channel, 0L) != null) {
             throw new IllegalStateException(
                     "rank " + rank + " has opened channel " + channel + " before");
         }

@@ -1,6 +1,7 @@
 package org.horovod4j.transport.tcp;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.security.SecureConnection;
 import org.junit.jupiter.api.Test;
@@ -13,7 +14,7 @@ final class PendingConnectionsTest {
     private final PendingConnections pending = new PendingConnections(0);
 
     @Test
-    void connectionsToUnopenedChannelsAreKeptUpToALimit() throws IOException {
+    void linksOfUnopenedChannelsAreKeptUpToALimit() throws IOException {
         try (SecureConnection any = SecureConnection.plain(SocketChannel.open())) {
             for (int channel = 0; channel < PendingConnections.MAX_EARLY; channel++) {
                 assertThat(pending.add(hello(channel, 0, 0), any)).isTrue();
@@ -58,6 +59,10 @@ final class PendingConnectionsTest {
         assertThat(pending.check(hello(1, 9, 3))).isEqualTo(LinkHelloStatus.CLOSED);
         pending.close();
         assertThat(other.channel().isOpen()).isFalse();
+        assertThat(pending.check(hello(2, 0, 4))).isEqualTo(LinkHelloStatus.CLOSED);
+        assertThatThrownBy(() -> pending.open(3))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("has closed its links");
     }
 
     private SecureConnection add(LinkHello linkHello) throws IOException {
