@@ -122,9 +122,7 @@ final class TensorQueue {
             checkOpen();
             last.submitted(submitted, segment, clock.nanoTime());
             joining = last;
-            if (plan != null) {
-                deviation = Deviation.REQUESTED;
-            }
+            deviate(Deviation.REQUESTED);
         } finally {
             lock.unlock();
         }

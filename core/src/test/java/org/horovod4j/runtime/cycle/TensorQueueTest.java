@@ -84,6 +84,14 @@ class TensorQueueTest {
     }
 
     @Test
+    void firstReasonToLeaveThePlanCounts() {
+        queue.lockPlan(plan, 0);
+        queue.deviate(Deviation.STUCK);
+        queue.join(entry("last"));
+        assertThat(queue.deviation()).isEqualTo(Deviation.STUCK);
+    }
+
+    @Test
     @SuppressWarnings("NullAway") // that is the test
     void anyFailureRejectsTheWholeGroup() {
         List<TensorEntry<Integer>> group = Arrays.asList(entry("x"), null);
