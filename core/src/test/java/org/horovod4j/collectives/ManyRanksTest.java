@@ -1,7 +1,7 @@
 package org.horovod4j.collectives;
 
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Workload;
+import org.horovod4j.testing.RandomWorkload;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -22,7 +22,7 @@ class ManyRanksTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("crowds")
     void moreRanksThanCoresRunAMixedWorkload(Layout layout) {
-        Workload workload = Workload.random(layout.size(), layout.size(), 40, 3_000);
+        RandomWorkload workload = RandomWorkload.of(layout.size(), layout.size(), 40, 3_000);
         layout.world().run(workload::run);
     }
 }

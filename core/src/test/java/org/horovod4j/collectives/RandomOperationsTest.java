@@ -1,7 +1,7 @@
 package org.horovod4j.collectives;
 
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Workload;
+import org.horovod4j.testing.RandomWorkload;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -37,7 +37,7 @@ class RandomOperationsTest {
     @ParameterizedTest(name = "seed {0}: {1}")
     @MethodSource("worlds")
     void everyOperationGivesWhatTheDefinitionSays(long seed, Layout layout) {
-        Workload workload = Workload.random(seed, layout.size(), OPERATIONS, MOST_ELEMENTS);
+        RandomWorkload workload = RandomWorkload.of(seed, layout.size(), OPERATIONS, MOST_ELEMENTS);
         layout.world().run(workload::run);
     }
 }

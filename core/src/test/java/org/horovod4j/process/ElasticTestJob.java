@@ -92,7 +92,7 @@ final class ElasticTestJob implements AutoCloseable {
         int worker = workers.size();
         ProcessBuilder builder =
                 new ProcessBuilder(
-                        RankCommand.of(List.of(), ElasticTraining.class, List.of(arguments)));
+                        TestRankCommand.of(List.of(), ElasticTraining.class, List.of(arguments)));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().putAll(variables(worker));
         TestRankProcess process = new TestRankProcess(worker, builder);

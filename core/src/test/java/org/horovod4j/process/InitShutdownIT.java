@@ -77,7 +77,7 @@ class InitShutdownIT {
     @Test
     void processWithoutVariablesIsWorldOfSizeOne() throws IOException {
         ProcessBuilder builder =
-                new ProcessBuilder(RankCommand.of(List.of(), SingleProcess.class, List.of()));
+                new ProcessBuilder(TestRankCommand.of(List.of(), SingleProcess.class, List.of()));
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         TestRankProcess process = new TestRankProcess(0, builder);
         try {

@@ -43,7 +43,7 @@ class MpirunIT {
     }
 
     private void meets(String... prefix) throws IOException {
-        List<String> command = RankCommand.of(List.of(prefix), SumProgram.class, List.of());
+        List<String> command = TestRankCommand.of(List.of(prefix), SumProgram.class, List.of());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOROVOD_"));
         builder.environment().put("HOROVOD_RENDEZVOUS_FOLDER", meetings().toString());

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import org.horovod4j.Hvd;
 import org.horovod4j.runtime.fuzz.FuzzWorld;
 import org.horovod4j.testing.Layout;
-import org.horovod4j.testing.Workload;
+import org.horovod4j.testing.RandomWorkload;
 import org.horovod4j.testing.World.Transport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -140,7 +140,7 @@ class RandomCampaignIT {
         int size = 1 + random.nextInt(8);
         Transport transport = Transport.values()[random.nextInt(Transport.values().length)];
         int hosts = transport == Transport.TCP ? 1 : 1 + random.nextInt(Math.min(size, 4));
-        Workload workload = Workload.random(seed, size, OPERATIONS, MOST_ELEMENTS);
+        RandomWorkload workload = RandomWorkload.of(seed, size, OPERATIONS, MOST_ELEMENTS);
         new Layout(size, hosts, transport).world().run(workload::run);
     }
 

@@ -172,6 +172,6 @@ class SlurmIT {
     }
 
     private static List<String> program() {
-        return RankCommand.of(List.of(), SumProgram.class, List.of());
+        return TestRankCommand.of(List.of(), SumProgram.class, List.of());
     }
 }

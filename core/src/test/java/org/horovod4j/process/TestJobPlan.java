@@ -113,6 +113,6 @@ final class TestJobPlan {
     }
 
     List<String> commandOf(int rank) {
-        return RankCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
+        return TestRankCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
     }
 }

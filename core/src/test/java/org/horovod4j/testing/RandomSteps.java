@@ -20,7 +20,7 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
-/// Generates the random operations of a [Workload].
+/// Generates the random operations of a [RandomWorkload].
 final class RandomSteps {
     /// Powers of two, so that scaling is exact.
     private static final List<Scale> SCALES =

@@ -5,7 +5,7 @@ import org.horovod4j.Tensor;
 
 import java.util.function.IntFunction;
 
-/// One operation of a [Workload].
+/// One operation of a [RandomWorkload].
 ///
 /// @param what a description for messages
 /// @param starter starts it on a rank

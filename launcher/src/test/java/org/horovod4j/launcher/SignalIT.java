@@ -13,7 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 
-class InterruptIT {
+class SignalIT {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     /// Prints that it is ready after its traps are set.

@@ -9,26 +9,26 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// A random mix of all collectives, the same on every rank, checked against their definition.
-public final class Workload {
+public final class RandomWorkload {
     /// How many asynchronous operations may be pending before the first is waited for.
     private static final int MAX_IN_FLIGHT = 7;
 
     private final List<WorkloadStep> steps;
 
-    private Workload(List<WorkloadStep> steps) {
+    private RandomWorkload(List<WorkloadStep> steps) {
         this.steps = steps;
     }
 
     /// Generates operations; the same seed gives the same operations.
     ///
     /// @param maxElements the most elements of any rank's tensor
-    public static Workload random(long seed, int ranks, int operations, int maxElements) {
+    public static RandomWorkload of(long seed, int ranks, int operations, int maxElements) {
         RandomSteps random = new RandomSteps(seed, ranks, maxElements);
         List<WorkloadStep> steps = new ArrayList<>();
         for (int i = 0; i < operations; i++) {
             steps.add(random.next());
         }
-        return new Workload(steps);
+        return new RandomWorkload(steps);
     }
 
     public void run(Communicator communicator) {

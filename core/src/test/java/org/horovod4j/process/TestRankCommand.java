@@ -13,8 +13,8 @@ import java.util.List;
 ///
 /// The tests start hundreds of ranks and up to sixteen at once. So a rank starts from a class
 /// archive, gets little memory, and has one thread for garbage collection.
-final class RankCommand {
-    private RankCommand() {}
+final class TestRankCommand {
+    private TestRankCommand() {}
 
     /// Loads the classes that most ranks load, to be archived.
     static final class ArchiveTraining {
