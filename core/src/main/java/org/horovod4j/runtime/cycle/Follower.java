@@ -208,7 +208,7 @@ final class Follower {
     }
 
     /// Runs the next batch of the plan, or leaves the plan if the program has deviated from it.
-    /// Before that it runs the batches that are already complete, at most one step. So the point
+    /// Before that it runs the batches that are already filled, at most one step. So the point
     /// where this rank leaves the plan depends on the program and not on timing.
     private boolean advancePlan() {
         if (state.completed() >= stopAfter) {

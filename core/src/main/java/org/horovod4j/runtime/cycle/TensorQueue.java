@@ -314,8 +314,8 @@ final class TensorQueue {
         }
     }
 
-    /// Whether the plan holds the entry back: the next batch of the plan is not complete, because
-    /// the program has not submitted all its entries. False for an entry that has run and is about
+    /// Whether the plan holds the entry back: the next batch of the plan is not filled, because the
+    /// program has not submitted all its entries. False for an entry that has run and is about
     /// to complete.
     public boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();

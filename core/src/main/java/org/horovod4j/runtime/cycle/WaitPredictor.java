@@ -4,7 +4,7 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
 
-/// Predicts whether the program will wait for a batch that has just become complete, from what it
+/// Predicts whether the program will wait for a batch that has just been filled, from what it
 /// did the last time.
 ///
 /// If it will, its own thread is the best to run the batch: the tensors are in that core's cache,
@@ -25,7 +25,7 @@ final class WaitPredictor {
         this.clock = clock;
     }
 
-    /// Called when a submission has completed `batch`.
+    /// Called when a submission has filled `batch`.
     ///
     /// @return whether the program will wait for it soon, rather than submit more
     boolean expectsWait(Batch batch) {

@@ -63,7 +63,8 @@ public final class Batch {
         missing--;
     }
 
-    public boolean isComplete() {
+    /// Whether all its entries are submitted.
+    public boolean isFilled() {
         return missing == 0;
     }
 
@@ -87,12 +88,12 @@ public final class Batch {
         }
     }
 
-    /// Whether the program waited for the batch as soon as it was complete, in the last step.
+    /// Whether the program waited for the batch as soon as it was filled, in the last step.
     public boolean wasAwaitedSoon() {
         return awaitedSoon;
     }
 
-    /// Records whether the program waits for the batch as soon as it is complete.
+    /// Records whether the program waits for the batch as soon as it is filled.
     public void setAwaitedSoon(boolean soon) {
         if (awaitedSoon != soon) { // a read costs less than a write
             awaitedSoon = soon;

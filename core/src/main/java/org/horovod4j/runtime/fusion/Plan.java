@@ -60,7 +60,7 @@ public final class Plan {
     /// The current batch if all its entries are submitted, else null.
     public @Nullable Batch ready() {
         Batch batch = batches.get(next);
-        return batch.isComplete() ? batch : null;
+        return batch.isFilled() ? batch : null;
     }
 
     /// Moves on to the next batch.

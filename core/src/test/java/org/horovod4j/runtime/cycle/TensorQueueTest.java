@@ -149,7 +149,7 @@ class TensorQueueTest {
     }
 
     @Test
-    void lockedPlanHasNoWorkUntilABatchIsComplete() {
+    void lockedPlanHasNoWorkUntilABatchIsFilled() {
         queue.lockPlan(plan, 0);
         TensorEntry<Integer> b = entry("b");
         assertThat(queue.submit(b)).isFalse();
