@@ -128,7 +128,7 @@ public final class Coordinator {
                 needsReset |= cancelled;
                 stopped(rank);
             }
-            case RankMessage.Ready() -> {
+            case RankMessage.ResetDone() -> {
                 resetDone.set(rank);
                 if (resetDone.cardinality() == size) {
                     state = State.NEGOTIATING;

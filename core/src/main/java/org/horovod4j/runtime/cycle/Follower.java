@@ -422,7 +422,7 @@ final class Follower {
         joinSent = false;
         if (reset) {
             backend.reset();
-            coordinator.accept(new RankMessage.Ready());
+            coordinator.accept(new RankMessage.ResetDone());
         }
         queue.unlockPlan();
     }

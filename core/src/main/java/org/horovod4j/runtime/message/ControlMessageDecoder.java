@@ -20,8 +20,8 @@ import org.horovod4j.runtime.message.RankMessage.CachedRequest;
 import org.horovod4j.runtime.message.RankMessage.Deviate;
 import org.horovod4j.runtime.message.RankMessage.Join;
 import org.horovod4j.runtime.message.RankMessage.NewRequest;
-import org.horovod4j.runtime.message.RankMessage.Ready;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
+import org.horovod4j.runtime.message.RankMessage.ResetDone;
 import org.horovod4j.runtime.message.RankMessage.Stopped;
 import org.horovod4j.runtime.message.RankMessage.Submit;
 import org.horovod4j.spi.CompositeCall;
@@ -91,7 +91,7 @@ public final class ControlMessageDecoder {
             case JOIN -> new Join(number());
             case DEVIATE -> new Deviate(number(), flag());
             case STOPPED -> new Stopped(flag());
-            case READY -> new Ready();
+            case RESET_DONE -> new ResetDone();
             case RUN, FAIL, JOINED, EVICT, LOCK, UNLOCK, UNLOCKED, TUNE ->
                     throw new IllegalArgumentException("only the coordinator may send this");
         };
@@ -140,7 +140,7 @@ public final class ControlMessageDecoder {
                                     number(),
                                     number(),
                                     integer()));
-            case SUBMIT, JOIN, DEVIATE, STOPPED, READY ->
+            case SUBMIT, JOIN, DEVIATE, STOPPED, RESET_DONE ->
                     throw new IllegalArgumentException("only ranks may send this");
         };
     }

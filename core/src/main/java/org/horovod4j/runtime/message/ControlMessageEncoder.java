@@ -15,8 +15,8 @@ import org.horovod4j.runtime.message.RankMessage.CachedRequest;
 import org.horovod4j.runtime.message.RankMessage.Deviate;
 import org.horovod4j.runtime.message.RankMessage.Join;
 import org.horovod4j.runtime.message.RankMessage.NewRequest;
-import org.horovod4j.runtime.message.RankMessage.Ready;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
+import org.horovod4j.runtime.message.RankMessage.ResetDone;
 import org.horovod4j.runtime.message.RankMessage.Stopped;
 import org.horovod4j.runtime.message.RankMessage.Submit;
 import org.horovod4j.spi.CompositeCall;
@@ -80,7 +80,7 @@ public final class ControlMessageEncoder {
                 tag(ControlMessageTag.STOPPED);
                 flag(cancelled);
             }
-            case Ready() -> tag(ControlMessageTag.READY);
+            case ResetDone() -> tag(ControlMessageTag.RESET_DONE);
         }
     }
 

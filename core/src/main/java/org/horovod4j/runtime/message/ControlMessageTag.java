@@ -6,7 +6,7 @@ enum ControlMessageTag {
     JOIN,
     DEVIATE,
     STOPPED,
-    READY,
+    RESET_DONE,
     RUN,
     FAIL,
     JOINED,

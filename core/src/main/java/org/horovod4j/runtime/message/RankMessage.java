@@ -44,6 +44,6 @@ public sealed interface RankMessage {
     /// @param cancelled whether it has cancelled a batch that other ranks had not started
     record Stopped(boolean cancelled) implements RankMessage {}
 
-    /// The rank has reset the backend after a cancelled batch.
-    record Ready() implements RankMessage {}
+    /// The rank has reset the backend, as [CoordinatorMessage.Unlocked] asked.
+    record ResetDone() implements RankMessage {}
 }

@@ -373,10 +373,10 @@ class CoordinatorTest {
         assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(true));
         epoch++;
         submitByAll(sums("xy"));
-        coordinator.receive(0, new RankMessage.Ready());
-        coordinator.receive(2, new RankMessage.Ready());
+        coordinator.receive(0, new RankMessage.ResetDone());
+        coordinator.receive(2, new RankMessage.ResetDone());
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.receive(1, new RankMessage.Ready());
+        coordinator.receive(1, new RankMessage.ResetDone());
         assertThat(runs()).containsExactly("x", "y");
     }
 
@@ -403,11 +403,11 @@ class CoordinatorTest {
         coordinator.receive(2, new RankMessage.Stopped(true));
         assertThat(only()).isEqualTo(new CoordinatorMessage.Unlocked(true));
         epoch++;
-        coordinator.receive(1, new RankMessage.Ready());
-        coordinator.receive(2, new RankMessage.Ready());
+        coordinator.receive(1, new RankMessage.ResetDone());
+        coordinator.receive(2, new RankMessage.ResetDone());
         submitByAll(sums("ab"));
         assertThat(coordinator.decisions()).isEmpty();
-        coordinator.receive(0, new RankMessage.Ready());
+        coordinator.receive(0, new RankMessage.ResetDone());
         assertThat(runs()).containsExactly("a", "b");
         CoordinatorMessage.Lock again = locked("a");
         assertThat(again).isEqualTo(new CoordinatorMessage.Lock(first.plan(), List.of(), 0));

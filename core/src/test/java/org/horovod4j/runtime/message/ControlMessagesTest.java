@@ -57,7 +57,7 @@ class ControlMessagesTest {
                 new RankMessage.Deviate(1L << 50, true),
                 new RankMessage.Deviate(0, false),
                 new RankMessage.Stopped(true),
-                new RankMessage.Ready());
+                new RankMessage.ResetDone());
     }
 
     static Stream<CoordinatorMessage> toRanks() {
