@@ -22,12 +22,13 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/// Accepts connections from peers that know the job's secret, and rejects all others.
+/// Accepts connections from peers that know the job's secret, and refuses all others.
 ///
-/// One thread does all handshakes with a selector. Only a peer that has proved itself gets a thread
-/// of its own, so strangers cost neither threads nor much memory. The number of pending handshakes
-/// is limited, in total and for each address. When a limit is reached, the oldest is closed for the
-/// next. A peer needs milliseconds to prove itself, so it passes even during a flood.
+/// One thread does all handshakes with a selector. Only a peer that has completed its handshake
+/// gets a thread of its own, so strangers cost neither threads nor much memory. The number of
+/// pending handshakes is limited, in total and for each address. When a limit is reached, the
+/// oldest is closed for the next. A peer completes its handshake within milliseconds, so it passes
+/// even during a flood.
 ///
 /// Any failure closes the connection it concerns, so its peer need not wait. The acceptor stays
 /// open.
@@ -243,7 +244,7 @@ public final class Acceptor implements AutoCloseable {
     private static HandshakeException evicted(int count) {
         return new HandshakeException(
                 Reason.EVICTED,
-                "had not introduced itself when %d connections waited for that, and made room"
+                "was closed before it completed the handshake: %d handshakes were pending"
                         .formatted(count));
     }
 

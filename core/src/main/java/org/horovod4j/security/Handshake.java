@@ -220,10 +220,12 @@ public final class Handshake {
 
     HandshakeException timedOut() {
         return new HandshakeException(
-                Reason.TIMED_OUT, "did not introduce itself within " + deadline.toMillis() + " ms");
+                Reason.TIMED_OUT,
+                "did not complete the handshake within " + deadline.toMillis() + " ms");
     }
 
     static HandshakeException closedEarly() {
-        return new HandshakeException(Reason.CLOSED, "closed the connection before proving itself");
+        return new HandshakeException(
+                Reason.CLOSED, "closed the connection before it completed the handshake");
     }
 }

@@ -35,7 +35,7 @@ public final class HandshakeException extends IOException {
         TIMED_OUT,
         /// The peer closed the connection.
         CLOSED,
-        /// The connection was closed for newer ones: too many had not proved themselves.
+        /// The connection was closed for newer ones: too many handshakes were pending.
         EVICTED;
 
         /// Whether a retry cannot help: the configuration must change.

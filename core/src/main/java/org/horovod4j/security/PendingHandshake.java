@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Arrays;
 
-/// A connection that was accepted and has not proved itself yet.
+/// An accepted connection that has not completed the handshake.
 ///
 /// Keeps the bytes that have arrived, a hundred at most, so a stranger needs no thread. Both
 /// messages of the acceptor fit into the empty send buffer of a new connection.
@@ -44,7 +44,7 @@ final class PendingHandshake {
 
     /// Reads what has arrived, and answers.
     ///
-    /// @return the connection once the peer has proved itself; null while more must arrive
+    /// @return the connection once the handshake is complete; null while more must arrive
     /// @throws HandshakeException when the peer does not belong to this job
     @Nullable SecureConnection advance() throws HandshakeException {
         try {

@@ -137,7 +137,7 @@ final class AcceptorTest {
         try (Socket socket = connect("127.0.0.1")) {
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
         }
-        awaitOneLine("did not introduce itself within 400 ms");
+        awaitOneLine("did not complete the handshake within 400 ms");
         assertStillOpen();
     }
 
@@ -148,7 +148,7 @@ final class AcceptorTest {
 
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
         }
-        awaitOneLine("did not introduce itself");
+        awaitOneLine("did not complete the handshake");
     }
 
     @Test
@@ -156,7 +156,7 @@ final class AcceptorTest {
         for (int i = 0; i < 5; i++) {
             connect("127.0.0.1").close();
         }
-        awaitOneLine("closed the connection before proving itself");
+        awaitOneLine("closed the connection before it completed the handshake");
         assertStillOpen();
         assertThat(log.lines()).hasSize(1);
     }
@@ -179,7 +179,8 @@ final class AcceptorTest {
                 flood.open(new byte[0]);
             }
             assertThat(oldest.getInputStream().read()).isEqualTo(-1);
-            awaitOneLine("had not introduced itself when 256 connections waited");
+            awaitOneLine(
+                    "was closed before it completed the handshake: 256 handshakes were pending");
         }
     }
 
