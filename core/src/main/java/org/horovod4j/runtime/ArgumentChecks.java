@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 /// Checks the arguments of a collective as far as one rank can check them alone. What ranks must
 /// agree on is checked by the coordinator.
 final class ArgumentChecks {
+    /// Never started. Stands for any thread that has opened no arena.
     private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
     private final RankSet set;
@@ -93,19 +94,20 @@ final class ArgumentChecks {
         }
     }
 
-    static void checkReducible(String name, Tensor tensor, ReduceOp op, Scale scale) {
+    static void checkReducible(
+            CollectiveKind collectiveKind, String name, Tensor tensor, ReduceOp op, Scale scale) {
         if (tensor.dataType() == DataType.BOOL
                 && (op == ReduceOp.AVERAGE
                         || scale.prescale() != 1.0
                         || scale.postscale() != 1.0)) {
             throw new IllegalArgumentException(
-                    "'%s': a bool tensor has no average and cannot be scaled; convert it to a number type"
-                            .formatted(name));
+                    "%s of '%s': a bool tensor has no average and cannot be scaled; convert it to a number type"
+                            .formatted(collectiveKind, name));
         }
         if (op == ReduceOp.ADASUM && !tensor.dataType().isFloatingPoint()) {
             throw new IllegalArgumentException(
-                    "'%s': Adasum is for floating-point types, not %s"
-                            .formatted(name, tensor.dataType()));
+                    "%s of '%s': Adasum is for floating-point types, not %s"
+                            .formatted(collectiveKind, name, tensor.dataType()));
         }
     }
 
@@ -115,7 +117,8 @@ final class ArgumentChecks {
         }
         if (input.dataType() != output.dataType() || !input.shape().equals(output.shape())) {
             throw new IllegalArgumentException(
-                    "allreduce of '%s': input is %s, but output %s".formatted(name, input, output));
+                    "allreduce of '%s': input is %s, but output is %s"
+                            .formatted(name, input, output));
         }
         if (!input.segment().equals(output.segment())
                 && input.segment().asOverlappingSlice(output.segment()).isPresent()) {

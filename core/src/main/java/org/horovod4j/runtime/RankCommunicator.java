@@ -209,7 +209,7 @@ final class RankCommunicator
             Compressor compressor,
             AllreduceOptions options) {
         Scale scale = options.scale();
-        ArgumentChecks.checkReducible(name, input, options.op(), scale);
+        ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, options.op(), scale);
         Tensor sent =
                 input == output && scale.prescale() == 1.0
                         ? input
@@ -263,7 +263,12 @@ final class RankCommunicator
         String[] names = groupNames.of(name, tensors.size());
         for (int i = 0; i < names.length; i++) {
             ArgumentChecks.checkNotConfined(names[i], tensors.get(i));
-            ArgumentChecks.checkReducible(names[i], tensors.get(i), options.op(), options.scale());
+            ArgumentChecks.checkReducible(
+                    CollectiveKind.ALLREDUCE,
+                    names[i],
+                    tensors.get(i),
+                    options.op(),
+                    options.scale());
         }
         Communicator parts = within(group("groupedAllreduce", name, names.length));
         return Handle.allOf(
@@ -545,7 +550,7 @@ final class RankCommunicator
 
     private Request allreduceRequest(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
-        ArgumentChecks.checkReducible(name, input, op, scale);
+        ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, op, scale);
         boolean shared = input == output && backend.isShared(input);
         return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared);
     }
@@ -562,7 +567,8 @@ final class RankCommunicator
     private static Request reducescatterRequest(
             String name, Tensor tensor, ReducescatterOptions options) {
         ArgumentChecks.checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
-        ArgumentChecks.checkReducible(name, tensor, options.op(), options.scale());
+        ArgumentChecks.checkReducible(
+                CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale());
         return Request.forReduction(
                 CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale(), false);
     }
