@@ -3,6 +3,7 @@ package org.horovod4j.runtime.cycle;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.CompositeCall;
@@ -70,7 +71,9 @@ final class TensorTable {
         Request request = tensorEntry.request();
         Slot slot = slot(request.name());
         if (slot.tensorEntry != null) {
-            throw inFlightAlready(request.name());
+            throw request.collectiveKind() == CollectiveKind.BARRIER
+                    ? new IllegalArgumentException("a barrier is in flight already: wait for it")
+                    : inFlightAlready(request.name());
         }
         addCall(request);
         slot.tensorEntry = tensorEntry;

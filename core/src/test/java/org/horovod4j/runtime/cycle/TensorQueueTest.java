@@ -101,6 +101,16 @@ class TensorQueueTest {
     }
 
     @Test
+    void secondBarrierIsRejectedWithoutAName() {
+        TensorEntry<Boolean> barrier =
+                new TensorEntry<>(Request.barrier(), new Operation.Barrier(), progressEngine);
+        queue.submit(barrier);
+        assertThatThrownBy(() -> queue.submit(barrier))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("a barrier is in flight already: wait for it");
+    }
+
+    @Test
     void nameIsInFlightForOneCallOnly() {
         CompositeCall call = new CompositeCall("x", "sparseAllreduce", CompositeCall.NO_GROUP);
         TensorEntry<Integer> plain = entry("x");
