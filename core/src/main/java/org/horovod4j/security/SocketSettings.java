@@ -11,7 +11,7 @@ import java.util.Map;
 ///
 /// Small frames are sent at once (`TCP_NODELAY`). The kernel probes a connection that has received
 /// nothing for a while, and closes it if the peer's host answers no probe. That takes a quarter
-/// longer than the heartbeat timeout: the heartbeats decide first, and tell which host was lost.
+/// longer than the heartbeat timeout: the heartbeats decide first, and report the lost host.
 ///
 /// The kernel sends no probes while it resends bytes that the peer has not acknowledged. It closes
 /// such a connection after `net.ipv4.tcp_retries2` attempts, about 15 minutes by default. Java has

@@ -379,7 +379,7 @@ final class Follower {
 
     /// Counts a decision that runs nothing as a completed batch. A rank that leaves the job reports
     /// how many batches it has completed. So the other ranks still wait for this decision if they
-    /// learn of the departure before they receive it.
+    /// see the departure before they receive it.
     private void countDecision() {
         state.complete(state.nextBatch());
     }

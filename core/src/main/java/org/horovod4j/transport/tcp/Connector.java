@@ -166,7 +166,7 @@ final class Connector {
                 .isPresent();
     }
 
-    /// Tells which of several networks is used. The first that works is taken, and only the user
+    /// Logs which of several networks is used. The first that works is taken, and only the user
     /// knows which one is the fastest.
     private void reportNetwork(
             RankInfo other, List<InetSocketAddress> candidates, SecureConnection opened)

@@ -69,7 +69,7 @@ record LinkHello(
         }
     }
 
-    LinkHello withStream(int other) {
-        return new LinkHello(worldId, channel, epoch, from, to, attempt, other, streams);
+    LinkHello withStream(int stream) {
+        return new LinkHello(worldId, channel, epoch, from, to, attempt, stream, streams);
     }
 }
