@@ -194,8 +194,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     ///
     /// @return the last rank that joined, as a rank of the process set
     public int join() {
-        TensorEntry<Integer> last =
-                new TensorEntry<>(Request.join(), new Operation.Barrier(), this);
+        TensorEntry<Integer> last = new TensorEntry<>(Request.join(), new Operation.Join(), this);
         queue.join(last);
         return last.join();
     }

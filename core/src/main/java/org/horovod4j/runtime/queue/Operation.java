@@ -21,4 +21,7 @@ public sealed interface Operation<T> {
     record Reducescatter(Tensor tensor) implements Operation<Tensor> {}
 
     record Barrier() implements Operation<Boolean> {}
+
+    /// Returns the last rank that joined.
+    record Join() implements Operation<Integer> {}
 }
