@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
@@ -101,44 +102,37 @@ final class RankCommunicator
 
     @Override
     public int rank() {
-        checkNotClosed();
-        return rank;
+        return open().rank;
     }
 
     @Override
     public int size() {
-        checkNotClosed();
-        return size;
+        return open().size;
     }
 
     @Override
     public int localRank() {
-        checkNotClosed();
-        return placement.local().rank();
+        return open().placement.local().rank();
     }
 
     @Override
     public int localSize() {
-        checkNotClosed();
-        return placement.local().size();
+        return open().placement.local().size();
     }
 
     @Override
     public int crossRank() {
-        checkNotClosed();
-        return placement.cross().rank();
+        return open().placement.cross().rank();
     }
 
     @Override
     public int crossSize() {
-        checkNotClosed();
-        return placement.cross().size();
+        return open().placement.cross().size();
     }
 
     @Override
     public boolean isHomogeneous() {
-        checkNotClosed();
-        return placement.isHomogeneous();
+        return open().placement.isHomogeneous();
     }
 
     @Override
@@ -148,19 +142,15 @@ final class RankCommunicator
 
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
-        checkNotClosed();
-        rankRuntime.checkOpen();
+        open().rankRuntime.checkOpen();
         return backend.allocate(dataType, shape);
     }
 
     @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .allreduce(name, input, output, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.allreduce(name, input, output, options.withoutProcessSet());
         }
         ArgumentChecks.checkOutput(name, input, output);
         Tensor in = unconfined(input);
@@ -180,12 +170,9 @@ final class RankCommunicator
     @Override
     public Handle<Tensor> allreduceAsync(
             String name, Tensor input, Tensor output, AllreduceOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .allreduceAsync(name, input, output, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.allreduceAsync(name, input, output, options.withoutProcessSet());
         }
         ArgumentChecks.checkOutput(name, input, output);
         ArgumentChecks.checkNotConfined(name, input);
@@ -238,12 +225,9 @@ final class RankCommunicator
     @Override
     public Handle<List<Tensor>> groupedAllreduceAsync(
             String name, List<Tensor> tensors, AllreduceOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .groupedAllreduceAsync(name, tensors, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.groupedAllreduceAsync(name, tensors, options.withoutProcessSet());
         }
         if (options.compressor().isPresent() && !tensors.isEmpty()) {
             return groupedAllreduceCompressed(name, tensors, options);
@@ -270,50 +254,47 @@ final class RankCommunicator
                     options.op(),
                     options.scale());
         }
+        AllreduceOptions ofMembers = options.withoutProcessSet();
         Communicator parts = within(group("groupedAllreduce", name, names.length));
         return Handle.allOf(
                 IntStream.range(0, names.length)
-                        .mapToObj(i -> parts.allreduceAsync(names[i], tensors.get(i), options))
+                        .mapToObj(i -> parts.allreduceAsync(names[i], tensors.get(i), ofMembers))
                         .toList());
     }
 
     @Override
     public Handle<SparseResult> sparseAllreduceAsync(
             String name, SparseTensor tensor, ReduceOp op) {
-        checkNotClosed();
-        return SparseAllreduce.DEFAULT.allreduceAsync(this, name, tensor, op);
+        return SparseAllreduce.DEFAULT.allreduceAsync(open(), name, tensor, op);
     }
 
     @Override
     public Tensor allgather(String name, Tensor tensor) {
-        checkNotClosed();
-        return agent.perform(
-                marked(allgatherRequest(name, tensor)),
-                new Operation.Allgather(unconfined(tensor)));
+        return open().agent
+                .perform(
+                        marked(allgatherRequest(name, tensor)),
+                        new Operation.Allgather(unconfined(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
-        checkNotClosed();
         ArgumentChecks.checkNotConfined(name, tensor);
-        return agent.submit(
-                marked(allgatherRequest(name, tensor)), new Operation.Allgather(tensor));
+        return open().agent
+                .submit(marked(allgatherRequest(name, tensor)), new Operation.Allgather(tensor));
     }
 
     @Override
     public Handle<List<Tensor>> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        checkNotClosed();
-        return submitGroup(
-                group("groupedAllgather", name, tensors.size()),
-                tensors,
-                RankCommunicator::allgatherRequest,
-                Operation.Allgather::new);
+        return open().submitGroup(
+                        group("groupedAllgather", name, tensors.size()),
+                        tensors,
+                        RankCommunicator::allgatherRequest,
+                        Operation.Allgather::new);
     }
 
     @Override
     public Tensor broadcast(String name, Tensor tensor, int rootRank) {
-        checkNotClosed();
-        checks.checkRoot(name, rootRank);
+        open().checks.checkRoot(name, rootRank);
         Tensor data = unconfined(tensor);
         Tensor _ =
                 agent.perform(
@@ -324,8 +305,7 @@ final class RankCommunicator
 
     @Override
     public Handle<Tensor> broadcastAsync(String name, Tensor tensor, int rootRank) {
-        checkNotClosed();
-        checks.checkRoot(name, rootRank);
+        open().checks.checkRoot(name, rootRank);
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
                 marked(Request.broadcast(name, tensor, rootRank)), new Operation.Broadcast(tensor));
@@ -333,12 +313,9 @@ final class RankCommunicator
 
     @Override
     public AlltoallResult alltoall(String name, Tensor tensor, AlltoallOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .alltoall(name, tensor, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.alltoall(name, tensor, options.withoutProcessSet());
         }
         int[] rows = checks.alltoallRows(name, tensor, options);
         return agent.perform(
@@ -349,12 +326,9 @@ final class RankCommunicator
     @Override
     public Handle<AlltoallResult> alltoallAsync(
             String name, Tensor tensor, AlltoallOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .alltoallAsync(name, tensor, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.alltoallAsync(name, tensor, options.withoutProcessSet());
         }
         int[] rows = checks.alltoallRows(name, tensor, options);
         ArgumentChecks.checkNotConfined(name, tensor);
@@ -365,12 +339,9 @@ final class RankCommunicator
 
     @Override
     public Tensor reducescatter(String name, Tensor tensor, ReducescatterOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .reducescatter(name, tensor, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.reducescatter(name, tensor, options.withoutProcessSet());
         }
         return agent.perform(
                 marked(reducescatterRequest(name, tensor, options)),
@@ -380,12 +351,9 @@ final class RankCommunicator
     @Override
     public Handle<Tensor> reducescatterAsync(
             String name, Tensor tensor, ReducescatterOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .reducescatterAsync(name, tensor, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.reducescatterAsync(name, tensor, options.withoutProcessSet());
         }
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
@@ -396,12 +364,9 @@ final class RankCommunicator
     @Override
     public Handle<List<Tensor>> groupedReducescatterAsync(
             String name, List<Tensor> tensors, ReducescatterOptions options) {
-        checkNotClosed();
-        if (options.processSet().isPresent()) {
-            return options.processSet()
-                    .get()
-                    .communicator()
-                    .groupedReducescatterAsync(name, tensors, options.withoutProcessSet());
+        Communicator target = target(options.processSet());
+        if (target != this) {
+            return target.groupedReducescatterAsync(name, tensors, options.withoutProcessSet());
         }
         return submitGroup(
                 group("groupedReducescatter", name, tensors.size()),
@@ -412,45 +377,38 @@ final class RankCommunicator
 
     @Override
     public void barrier() {
-        checkNotClosed();
-        Boolean _ = agent.perform(Request.barrier(), new Operation.Barrier());
+        Boolean _ = open().agent.perform(Request.barrier(), new Operation.Barrier());
     }
 
     @Override
     public int join() {
-        checkNotClosed();
-        return agent.join();
+        return open().agent.join();
     }
 
     @Override
     public <T extends @Nullable Object> T broadcastObject(String name, T object, int rootRank) {
-        checkNotClosed();
-        checks.checkRoot(name, rootRank);
+        open().checks.checkRoot(name, rootRank);
         return objectCollectives.broadcast(name, object, rootRank);
     }
 
     @Override
     public <T extends @Nullable Object> List<T> allgatherObject(String name, T object) {
-        checkNotClosed();
-        return objectCollectives.allgather(name, object);
+        return open().objectCollectives.allgather(name, object);
     }
 
     @Override
     public ProcessSet processSet() {
-        checkNotClosed();
-        return processSet;
+        return open().processSet;
     }
 
     @Override
     public List<ProcessSet> processSets() {
-        checkNotClosed();
-        return rankRuntime.processSets().all();
+        return open().rankRuntime.processSets().all();
     }
 
     @Override
     public ProcessSet addProcessSet(int... ranks) {
-        checkNotClosed();
-        return rankRuntime
+        return open().rankRuntime
                 .processSets()
                 .add(List.of(Arrays.stream(ranks).boxed().toList()))
                 .getFirst();
@@ -458,26 +416,22 @@ final class RankCommunicator
 
     @Override
     public boolean removeProcessSet(ProcessSet other) {
-        checkNotClosed();
-        return rankRuntime.processSets().remove(other);
+        return open().rankRuntime.processSets().remove(other);
     }
 
     @Override
     public void startTimeline(Path file, boolean markCycles) {
-        checkNotClosed();
-        rankRuntime.startTimeline(file, markCycles);
+        open().rankRuntime.startTimeline(file, markCycles);
     }
 
     @Override
     public void stopTimeline() {
-        checkNotClosed();
-        rankRuntime.stopTimeline();
+        open().rankRuntime.stopTimeline();
     }
 
     @Override
     public String describeState() {
-        checkNotClosed();
-        return rankRuntime.describeState();
+        return open().rankRuntime.describeState();
     }
 
     @Override
@@ -487,8 +441,7 @@ final class RankCommunicator
 
     @Override
     public void shutdown() {
-        checkNotClosed();
-        rankRuntime.close();
+        open().rankRuntime.close();
     }
 
     @Override
@@ -500,12 +453,21 @@ final class RankCommunicator
         }
     }
 
-    private void checkNotClosed() {
+    /// This communicator, if the program has not closed it.
+    private RankCommunicator open() {
         if (origin.isClosed) {
             throw new IllegalStateException(
                     "this communicator of %s is closed: get another from ProcessSet.communicator()"
                             .formatted(processSet));
         }
+        return this;
+    }
+
+    /// The communicator that runs an operation: that of the process set in its options, or this
+    /// one.
+    private Communicator target(Optional<ProcessSet> set) {
+        RankCommunicator self = open();
+        return set.map(ProcessSet::communicator).orElse(self);
     }
 
     /// Submits one operation for each tensor. A group without tensors submits one on no elements:
