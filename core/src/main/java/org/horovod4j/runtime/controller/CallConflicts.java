@@ -71,7 +71,8 @@ final class CallConflicts {
         suspects.clear();
     }
 
-    /// Removes and returns the conflicts that every rank takes part in: their tallies, by name.
+    /// Returns the conflicts that every rank takes part in, each once: their tallies, by name. The
+    /// caller decides these tallies, and then calls [#removed].
     ///
     /// @param tallies all open tallies, by the name of the operation
     /// @param joined the ranks that have joined
@@ -89,9 +90,9 @@ final class CallConflicts {
             }
             if (open.size() < 2 || isOneCall(open)) { // the other call was decided meanwhile
                 suspects.remove(name);
-            } else if (includesAllRanks(open, joined, size)) {
+            } else if (RequestTally.haveAllSubmitted(
+                    joined, size, rank -> open.stream().anyMatch(tally -> tally.has(rank)))) {
                 suspects.remove(name);
-                open.forEach(this::removed);
                 conflicts.put(name, List.copyOf(open));
             }
         }
@@ -102,15 +103,5 @@ final class CallConflicts {
         CompositeCall call = open.iterator().next().first().call();
         return open.stream()
                 .allMatch(tally -> tally.allMatch(request -> request.call().equals(call)));
-    }
-
-    private static boolean includesAllRanks(Set<RequestTally> open, BitSet joined, int size) {
-        for (int rank = joined.nextClearBit(0); rank < size; rank = joined.nextClearBit(rank + 1)) {
-            int each = rank;
-            if (open.stream().noneMatch(requestTally -> requestTally.has(each))) {
-                return false;
-            }
-        }
-        return true;
     }
 }

@@ -13,7 +13,6 @@ import org.horovod4j.spi.Tuning;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -31,6 +30,9 @@ import java.util.function.LongSupplier;
 /// not wait and does no I/O: the caller passes messages to [#receive] and takes decisions from
 /// [#decisions].
 public final class Coordinator {
+    /// The number of plans that are kept.
+    public static final int MAX_PLANS = 8;
+
     private final List<Integer> jobRanks;
     private final int size;
     private final CoordinatorSettings settings;
@@ -216,15 +218,8 @@ public final class Coordinator {
     }
 
     private boolean isReady(RequestTally requestTally) {
-        if (requestTally.count() == size) {
-            return true;
-        }
-        for (int rank = joined.nextClearBit(0); rank < size; rank = joined.nextClearBit(rank + 1)) {
-            if (!requestTally.has(rank)) {
-                return false;
-            }
-        }
-        return true;
+        return requestTally.count() == size
+                || RequestTally.haveAllSubmitted(joined, size, requestTally::has);
     }
 
     private void join(int rank) {
@@ -444,11 +439,5 @@ public final class Coordinator {
     private void decide(CoordinatorMessage decision) {
         decisionCount++;
         decisions.add(decision);
-    }
-
-    @Override
-    public String toString() {
-        return "coordinator of ranks %s, %s, requests for %s"
-                .formatted(Arrays.toString(jobRanks.toArray()), state, tallies.keySet());
     }
 }

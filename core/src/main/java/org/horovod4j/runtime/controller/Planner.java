@@ -15,8 +15,6 @@ import java.util.Map;
 
 /// Finds steps that repeat, and decides when a plan of such a step can be locked.
 final class Planner {
-    private static final int MAX_PLANS = 8;
-
     private final int ranks;
     private final boolean groupFusion;
     private final SubmissionHistory submissionHistory = new SubmissionHistory();
@@ -90,7 +88,7 @@ final class Planner {
             return null;
         }
         plans.addFirst(plan);
-        if (plans.size() > MAX_PLANS) {
+        if (plans.size() > Coordinator.MAX_PLANS) {
             plans.removeLast();
         }
         return new Start(plan, 0);

@@ -5,16 +5,15 @@ import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.jspecify.annotations.Nullable;
 
+import java.util.BitSet;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 
 /// The requests of all ranks for one operation.
 final class RequestTally {
-    /// As in [java.util.SplittableRandom], together with [#mixed].
-    private static final long GOLDEN_RATIO_64 = 0x9e3779b97f4a7c15L;
-
     private final String name;
     private final int ranks;
 
@@ -52,14 +51,27 @@ final class RequestTally {
             first = request;
         }
         count++;
-        segmentHash += mixed((segment * ranks + rank) * GOLDEN_RATIO_64);
+        segmentHash += mixed(segment * ranks + rank + 1);
     }
 
-    /// Mixes the bits of a number, so that sums of different numbers differ.
+    /// Mixes the bits of a number, as [java.util.SplittableRandom] does, so that sums of different
+    /// numbers differ.
     private static long mixed(long number) {
         long mixed = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
         mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
         return mixed ^ (mixed >>> 31);
+    }
+
+    /// Whether every rank has submitted, except those that have joined.
+    static boolean haveAllSubmitted(BitSet joined, int ranks, IntPredicate hasSubmitted) {
+        for (int rank = joined.nextClearBit(0);
+                rank < ranks;
+                rank = joined.nextClearBit(rank + 1)) {
+            if (!hasSubmitted.test(rank)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     boolean has(int rank) {

@@ -3,6 +3,7 @@ package org.horovod4j.runtime.cycle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.runtime.cache.RankCache;
+import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.CycleAgent.StepListener;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
@@ -35,9 +36,9 @@ import java.util.function.Consumer;
 ///
 /// Used only by the thread that drives the cycle.
 final class Follower {
-    /// The number of plans that are kept. The coordinator keeps fewer, so it never locks a plan
-    /// that a follower has dropped.
-    private static final int MAX_PLANS = 16;
+    /// The number of plans that are kept. The coordinator too drops the plan that was locked least
+    /// recently, so it never locks a plan that a follower has dropped.
+    private static final int MAX_PLANS = Coordinator.MAX_PLANS;
 
     /// Spreads plan and batch numbers over all bits of a stamp. The fraction of the golden ratio in
     /// 64 bits, as in Fibonacci hashing.
@@ -188,13 +189,11 @@ final class Follower {
     }
 
     private void sendRequests(List<TensorEntry<?>> entries) {
-        long currentEpoch = epoch;
         List<RequestRef> requests = new ArrayList<>();
         long segment = entries.getFirst().segment();
         for (TensorEntry<?> tensorEntry : entries) {
             if (tensorEntry.segment() != segment) {
-                coordinator.accept(
-                        new RankMessage.Submit(currentEpoch, decisionsSeen, segment, requests));
+                coordinator.accept(new RankMessage.Submit(epoch, decisionsSeen, segment, requests));
                 requests.clear();
                 segment = tensorEntry.segment();
             }
@@ -204,7 +203,7 @@ final class Follower {
                             ? new RankMessage.CachedRequest(slot)
                             : new RankMessage.NewRequest(tensorEntry.request()));
         }
-        coordinator.accept(new RankMessage.Submit(currentEpoch, decisionsSeen, segment, requests));
+        coordinator.accept(new RankMessage.Submit(epoch, decisionsSeen, segment, requests));
     }
 
     /// Runs the next batch of the plan, or leaves the plan if the program has deviated from it.

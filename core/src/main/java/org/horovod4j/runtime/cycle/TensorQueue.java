@@ -47,7 +47,7 @@ final class TensorQueue {
     }
 
     /// Whether and why this rank must leave the plan.
-    public enum Deviation {
+    enum Deviation {
         NONE,
         /// The program has submitted something that is not in the plan, or joins; or the autotuner
         /// needs other batches.
@@ -62,7 +62,7 @@ final class TensorQueue {
     ///     entries
     /// @throws IllegalArgumentException when a name is in flight already
     /// @throws HorovodException when the queue is closed
-    public boolean submit(List<? extends TensorEntry<?>> entries) {
+    boolean submit(List<? extends TensorEntry<?>> entries) {
         lock.lock();
         try {
             beforeSubmit();
@@ -78,7 +78,7 @@ final class TensorQueue {
     }
 
     /// Like [#submit(List)] for one entry, without a list: most submissions are single.
-    public boolean submit(TensorEntry<?> tensorEntry) {
+    boolean submit(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
             beforeSubmit();
@@ -161,7 +161,7 @@ final class TensorQueue {
 
     /// Called when the program has seen an operation complete. Later submissions may depend on that
     /// result, so they belong to a new segment.
-    public void completionObserved() {
+    void completionObserved() {
         if (!completionObserved) { // a read costs less than a write, and a step has many handles
             completionObserved = true;
         }
@@ -169,7 +169,7 @@ final class TensorQueue {
 
     /// Removes and returns the entries to request from the coordinator; none while a plan is
     /// locked.
-    public List<TensorEntry<?>> drain() {
+    List<TensorEntry<?>> drain() {
         lock.lock();
         try {
             if (toRequest.isEmpty() || plan != null) {
@@ -184,7 +184,7 @@ final class TensorQueue {
     }
 
     /// The entry in flight under a name, or null.
-    public @Nullable TensorEntry<?> find(String name) {
+    @Nullable TensorEntry<?> find(String name) {
         lock.lock();
         try {
             return table.find(name);
@@ -194,7 +194,7 @@ final class TensorQueue {
     }
 
     /// All entries in flight.
-    public List<TensorEntry<?>> pending() {
+    List<TensorEntry<?>> pending() {
         lock.lock();
         try {
             return table.inSubmissionOrder();
@@ -204,7 +204,7 @@ final class TensorQueue {
     }
 
     /// Whether nothing is in flight.
-    public boolean isEmpty() {
+    boolean isEmpty() {
         lock.lock();
         try {
             return table.inFlight() == 0 && joining == null;
@@ -217,7 +217,7 @@ final class TensorQueue {
     /// use the names again at once.
     ///
     /// @param completedEntries receives the entries and their results
-    public void release(Batch batch, CompletedEntries completedEntries) {
+    void release(Batch batch, CompletedEntries completedEntries) {
         lock.lock();
         try {
             collect(batch, completedEntries);
@@ -237,7 +237,7 @@ final class TensorQueue {
     }
 
     /// Frees the name of an entry that fails without having run.
-    public void release(TensorEntry<?> tensorEntry) {
+    void release(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
             table.remove(tensorEntry);
@@ -247,7 +247,7 @@ final class TensorQueue {
     }
 
     /// Locks a plan, beginning with batch `start`. Entries in flight take their places in it.
-    public void lockPlan(Plan locked, int start) {
+    void lockPlan(Plan locked, int start) {
         lock.lock();
         try {
             leavePlan();
@@ -270,7 +270,7 @@ final class TensorQueue {
     }
 
     /// Leaves the plan. Entries that have not run will be requested from the coordinator.
-    public void unlockPlan() {
+    void unlockPlan() {
         lock.lock();
         try {
             leavePlan();
@@ -290,7 +290,7 @@ final class TensorQueue {
     }
 
     /// The next batch of the plan if all its entries are submitted, else null.
-    public @Nullable Batch ready() {
+    @Nullable Batch ready() {
         lock.lock();
         try {
             return plan == null ? null : plan.ready();
@@ -303,7 +303,7 @@ final class TensorQueue {
     ///
     /// @param completedEntries receives the entries and their results
     /// @return whether it was the last batch of a step
-    public boolean advance(CompletedEntries completedEntries) {
+    boolean advance(CompletedEntries completedEntries) {
         lock.lock();
         try {
             Plan locked = Objects.requireNonNull(plan, "a plan is locked");
@@ -317,7 +317,7 @@ final class TensorQueue {
     /// Whether the plan holds the entry back: the next batch of the plan is not filled, because the
     /// program has not submitted all its entries. False for an entry that has run and is about
     /// to complete.
-    public boolean isStuck(TensorEntry<?> tensorEntry) {
+    boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
             return plan != null
@@ -330,7 +330,7 @@ final class TensorQueue {
     }
 
     /// Makes this rank leave the plan. The first reason counts. Does nothing without a plan.
-    public void deviate(Deviation why) {
+    void deviate(Deviation why) {
         lock.lock();
         try {
             if (plan != null && deviation == Deviation.NONE) {
@@ -342,7 +342,7 @@ final class TensorQueue {
     }
 
     /// Whether and why this rank must leave the plan.
-    public Deviation deviation() {
+    Deviation deviation() {
         lock.lock();
         try {
             return deviation;
@@ -353,7 +353,7 @@ final class TensorQueue {
 
     /// Like [#hasWork], and updates the cached time. Called every few milliseconds while operations
     /// are in flight.
-    public boolean pollForWork() {
+    boolean pollForWork() {
         lock.lock();
         try {
             cachedNanos = clock.nanoTime();
@@ -364,7 +364,7 @@ final class TensorQueue {
     }
 
     /// Whether the thread that drives the cycle has something to do.
-    public boolean hasWork() {
+    boolean hasWork() {
         lock.lock();
         try {
             return plan == null
@@ -376,7 +376,7 @@ final class TensorQueue {
     }
 
     /// Fails all entries in flight, and all later submissions.
-    public void close(HorovodException reason) {
+    void close(HorovodException reason) {
         List<TensorEntry<?>> failing;
         TensorEntry<Integer> waiting;
         lock.lock();
