@@ -13,7 +13,6 @@ import java.nio.channels.Channel;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.LinkedHashSet;
@@ -47,8 +46,6 @@ public final class Acceptor implements AutoCloseable {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final ListeningSockets sockets;
-    private final Selector selector;
-    private final InetSocketAddress address;
     private final Handshake handshake;
     private final SocketSettings settings;
     private final RefusedConnectionLog refusals;
@@ -78,8 +75,6 @@ public final class Acceptor implements AutoCloseable {
             ConnectionHandler connectionHandler,
             Executor threads) {
         this.sockets = sockets;
-        this.selector = sockets.selector();
-        this.address = sockets.address();
         this.handshake = handshake;
         this.settings = settings;
         this.refusals = refusals;
@@ -87,19 +82,8 @@ public final class Acceptor implements AutoCloseable {
         this.threads = threads;
     }
 
-    /// Listens at `bind`; a wildcard address takes IPv4 and IPv6, port 0 any free port.
-    ///
-    /// @throws ConfigurationException when it cannot listen there
-    public static Acceptor open(
-            InetSocketAddress bind,
-            Handshake handshake,
-            SocketSettings settings,
-            RefusedConnectionLog refusals,
-            ConnectionHandler connectionHandler) {
-        return open(List.of(bind), handshake, settings, refusals, connectionHandler);
-    }
-
-    /// Listens at several addresses, all at one port.
+    /// Listens at several addresses, all at one port; a wildcard address takes IPv4 and IPv6, port
+    /// 0 any free port.
     ///
     /// @param binds with equal ports
     /// @throws ConfigurationException when it cannot listen there
@@ -126,14 +110,14 @@ public final class Acceptor implements AutoCloseable {
                 new Acceptor(sockets, handshake, settings, refusals, connectionHandler, threads);
         Thread.ofPlatform()
                 .daemon()
-                .name("hvd-acceptor-" + acceptor.address.getPort())
+                .name("hvd-acceptor-" + sockets.address().getPort())
                 .start(acceptor::run);
         return acceptor;
     }
 
     /// Where it listens first, with the port that was picked.
     public InetSocketAddress address() {
-        return address;
+        return sockets.address();
     }
 
     /// Stops listening and closes pending handshakes. Accepted connections stay open.
@@ -144,11 +128,11 @@ public final class Acceptor implements AutoCloseable {
 
     private void run() {
         try {
-            while (selector.isOpen()) {
+            while (sockets.selector().isOpen()) {
                 selectOnce();
             }
         } catch (ClosedSelectorException e) {
-            LOGGER.log(Level.DEBUG, "{0} was closed", address);
+            LOGGER.log(Level.DEBUG, "{0} was closed", address());
         } finally {
             sockets.close(); // an Error may have ended this thread
             pendingHandshakes.forEach(each -> closeQuietly(each.channel()));
@@ -157,7 +141,7 @@ public final class Acceptor implements AutoCloseable {
 
     private void selectOnce() {
         try {
-            selector.select(timeoutMillis());
+            sockets.selector().select(timeoutMillis());
         } catch (IOException e) {
             retryLater("Waiting for connections to", e);
         }
@@ -197,7 +181,7 @@ public final class Acceptor implements AutoCloseable {
                 begin(channel);
             }
         } catch (ClosedChannelException e) {
-            LOGGER.log(Level.DEBUG, "{0} was closed", address);
+            LOGGER.log(Level.DEBUG, "{0} was closed", address());
         } catch (IOException e) {
             // For example, no file descriptors are left. That may pass, so try again.
             if (!pendingHandshakes.isEmpty()) {
@@ -211,7 +195,7 @@ public final class Acceptor implements AutoCloseable {
     private void retryLater(String failed, IOException e) {
         if (!failing) {
             failing = true;
-            LOGGER.log(Level.WARNING, failed + " " + address + " failed, trying again", e);
+            LOGGER.log(Level.WARNING, failed + " " + address() + " failed, trying again", e);
         }
         LockSupport.parkNanos(RETRY_NANOS);
     }
@@ -223,7 +207,7 @@ public final class Acceptor implements AutoCloseable {
             PendingHandshake pending = new PendingHandshake(handshake, channel);
             makeRoom(pending.source());
             pendingHandshakes.add(pending);
-            channel.register(selector, SelectionKey.OP_READ, pending);
+            channel.register(sockets.selector(), SelectionKey.OP_READ, pending);
         } catch (IOException e) {
             LOGGER.log(Level.DEBUG, "A connection broke before the handshake", e);
             pendingHandshakes.removeIf(each -> each.channel().equals(channel));
@@ -270,7 +254,7 @@ public final class Acceptor implements AutoCloseable {
     private void refuse(PendingHandshake pending, HandshakeException reason) {
         pendingHandshakes.remove(pending);
         closeQuietly(pending.channel());
-        if (selector.isOpen()) {
+        if (sockets.selector().isOpen()) {
             refusals.refused(pending.source(), reason);
         }
     }
@@ -280,7 +264,7 @@ public final class Acceptor implements AutoCloseable {
         SocketChannel channel = connection.channel();
         boolean handedOver = false;
         try {
-            SelectionKey key = channel.keyFor(selector);
+            SelectionKey key = channel.keyFor(sockets.selector());
             if (key != null) {
                 key.cancel();
             }
@@ -290,7 +274,7 @@ public final class Acceptor implements AutoCloseable {
         } catch (IOException e) {
             LOGGER.log(Level.DEBUG, "A connection broke after the handshake", e);
         } catch (OutOfMemoryError e) { // "unable to create native thread"
-            LOGGER.log(Level.WARNING, "No thread for a connection to " + address, e);
+            LOGGER.log(Level.WARNING, "No thread for a connection to " + address(), e);
         } finally {
             if (!handedOver) {
                 closeQuietly(channel);
@@ -301,7 +285,7 @@ public final class Acceptor implements AutoCloseable {
     private void handle(SecureConnection connection) {
         boolean handedOver = false;
         try {
-            if (selector.isOpen()) {
+            if (sockets.selector().isOpen()) {
                 handler.accepted(connection);
                 handedOver = true;
             }

@@ -30,6 +30,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
@@ -51,7 +52,7 @@ final class ConnectionTest {
         handshake = new Handshake(Secret.random().withProtection(protection), Purpose.RENDEZVOUS);
         acceptor =
                 Acceptor.open(
-                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
                         handshake,
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(System.getLogger("test")),

@@ -233,7 +233,7 @@ final class PeerLossTest {
         Secret secret = Secret.random().withProtection(protection);
         Acceptor stuck =
                 Acceptor.open(
-                        new InetSocketAddress(0),
+                        List.of(new InetSocketAddress(0)),
                         new Handshake(secret, Purpose.RENDEZVOUS),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(System.getLogger("test")),

@@ -42,7 +42,7 @@ final class AcceptorTest {
         this.secret = Secret.random().withProtection(protection);
         this.acceptor =
                 Acceptor.open(
-                        new InetSocketAddress(0),
+                        List.of(new InetSocketAddress(0)),
                         new Handshake(secret, Purpose.LINK, SHORT),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(log),
@@ -253,7 +253,7 @@ final class AcceptorTest {
 
     private Acceptor openPatient() {
         return Acceptor.open(
-                new InetSocketAddress(0),
+                List.of(new InetSocketAddress(0)),
                 new Handshake(secret, Purpose.LINK, Duration.ofMinutes(1)),
                 SocketSettings.DEFAULT,
                 new RefusedConnectionLog(log),
@@ -344,7 +344,7 @@ final class AcceptorTest {
     void connectionIsClosedWhenHandlerFails() throws Exception {
         try (Acceptor broken =
                         Acceptor.open(
-                                new InetSocketAddress(0),
+                                List.of(new InetSocketAddress(0)),
                                 new Handshake(secret, Purpose.LINK),
                                 SocketSettings.DEFAULT,
                                 new RefusedConnectionLog(log),
@@ -381,7 +381,7 @@ final class AcceptorTest {
         assertThatThrownBy(
                         () ->
                                 Acceptor.open(
-                                        taken,
+                                        List.of(taken),
                                         new Handshake(secret, Purpose.LINK),
                                         SocketSettings.DEFAULT,
                                         new RefusedConnectionLog(log),
