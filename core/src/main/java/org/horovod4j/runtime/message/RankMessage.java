@@ -10,7 +10,8 @@ public sealed interface RankMessage {
     ///     messages of an earlier epoch
     /// @param decisionsSeen the number of decisions it has seen, and so which cache slots it knows
     /// @param segment a counter that increases when the program has seen an operation complete.
-    ///     Operations of one segment do not depend on each other, so they may be fused
+    ///     Operations of one segment do not depend on each other, so they may share a batch of a
+    ///     plan
     /// @param requests in the order of submission; the encoding does not keep the order
     record Submit(long epoch, long decisionsSeen, long segment, List<RequestRef> requests)
             implements RankMessage {
