@@ -1,5 +1,5 @@
-# Functions of all benchmark scripts: build, jars, JDK and other libraries. Source this file, do not
-# run it.
+# Functions of all benchmark scripts: build, jars, JDK, other libraries, and the order of programs.
+# Source this file, do not run it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -31,9 +31,16 @@ find_java() {
     java="$home/bin/java"
 }
 
+# Finds the commands of Open MPI. Where MPICH is installed too, the plain names may be MPICH's.
+find_openmpi() {
+    mpicc="$(command -v mpicc.openmpi || command -v mpicc)" &&
+        mpirun="$(command -v mpirun.openmpi || command -v mpirun)" &&
+        [[ "$("$mpirun" --version 2>/dev/null)" == *open-mpi.org* ]]
+}
+
 # Installs the packages of Debian, unless the commands and headers exist.
 install_libraries() {
-    if command -v mpicc mpirun >/dev/null && [ -e /usr/include/gloo/allreduce.h ]; then
+    if find_openmpi && [ -e /usr/include/gloo/allreduce.h ]; then
         return
     fi
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -53,5 +60,30 @@ install_libraries() {
 # memory.
 transport_option() { if [ "$1" = shm ]; then echo auto; else echo "$1"; fi; }
 
-# Runs mpirun as root too, and with more ranks than cores.
-mpi() { mpirun --allow-run-as-root --oversubscribe "$@"; }
+# Runs mpirun as root too, and with more ranks than cores. Call find_openmpi first.
+mpi() { "$mpirun" --allow-run-as-root --oversubscribe "$@"; }
+
+# Programs that are compared take turns within a round. A fixed order would favour some of them: the
+# machine gets warmer, and each program inherits the caches and the memory of the one before it. So
+# the order is random, and depends on the seed alone.
+seed=$RANDOM
+
+# Call it once, after the options are read and before the first shuffle.
+start_order() {
+    [[ "$seed" =~ ^[0-9]{1,9}$ ]] || die "--seed: '$seed' is no whole number of at most nine digits"
+    RANDOM=$seed
+    say "the order of programs in each round is random; repeat it with --seed $seed"
+}
+
+# Sets `shuffled` to its arguments in a random order. Not to be called in a subshell, which would not
+# advance the random numbers.
+shuffle() {
+    shuffled=("$@")
+    local i other swap
+    for ((i = $# - 1; i > 0; i--)); do
+        other=$((RANDOM % (i + 1)))
+        swap="${shuffled[i]}"
+        shuffled[i]="${shuffled[other]}"
+        shuffled[other]="$swap"
+    done
+}

@@ -13,12 +13,14 @@ works=resnet,tiny,one,overlap
 usage() {
     cat <<END
 usage: benchmarks/runtime.sh [--quick] [--rounds n] [--turns n] [--np 2,4]
-           [--work resnet,tiny,one,overlap]
+           [--work resnet,tiny,one,overlap] [--seed n]
   --quick   two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
   --rounds  how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
   --turns   how many turns each variant has in a job (default $turns)
   --np      numbers of processes (default $nps)
   --work    what to reduce (default $works)
+  --seed    determines the order of jobs in each round and of variants in each turn (default: random,
+            printed)
 END
 }
 
@@ -33,6 +35,7 @@ while [ $# -gt 0 ]; do
         --turns) turns="$2" ;;
         --np) nps="$2" ;;
         --work) works="$2" ;;
+        --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
     shift 2
@@ -45,10 +48,9 @@ csv="$results.csv"
 compile_library() {
     mkdir -p "$binaries"
     rm -f "$binaries/steps_mpi"
-    if command -v mpicc mpirun >/dev/null; then
-        mpicc -O3 -march=native -o "$binaries/steps_mpi" benchmarks/src/main/c/steps_mpi.c
-    else
-        say "no Open MPI here, so no comparison with it"
+    if ! find_openmpi || ! "$mpicc" -O3 -march=native -o "$binaries/steps_mpi" \
+        benchmarks/src/main/c/steps_mpi.c; then
+        say "Open MPI is skipped: no mpicc and mpirun of it, or no headers"
     fi
 }
 
@@ -60,18 +62,17 @@ byte_size() { # work; must match Workload.java, which rejects other sizes
     esac
 }
 
-openmpi() { # np work; passes the size once for each turn
-    [ -x "$binaries/steps_mpi" ] || return 0
+openmpi() { # np work round; passes the size once for each turn
     local sizes
     sizes="$(for ((turn = 1; turn <= turns; turn++)); do byte_size "$2"; done | paste -sd,)"
     mpi --mca btl self,vader -np "$1" \
-        "$binaries/steps_mpi" openmpi@shm "$csv" "$seconds" "$sizes"
+        "$binaries/steps_mpi" openmpi@shm "$3" "$csv" "$seconds" "$sizes"
 }
 
 # Sets `variables` for the setting after the plus sign of a variant, if it applies to a whole job.
 choose_setting() { # variants
     case "$1" in
-        *+before-*) variables=() ;;
+        *+without-*) variables=() ;;
         *+autotune) variables=(HOROVOD_AUTOTUNE=1 "HOROVOD_AUTOTUNE_FILE=$tuning") ;;
         *+unlocked) variables=(HOROVOD_PLAN_LOCKING=0) ;;
         *+uncached) variables=(HOROVOD_PLAN_LOCKING=0 HOROVOD_CACHE_CAPACITY=0) ;;
@@ -79,12 +80,13 @@ choose_setting() { # variants
     esac
 }
 
-run_job() { # np work variants
+run_job() { # np work round variants
     local variables tuning
     tuning="$(tuning_file "$1" "$2")"
-    choose_setting "$3"
+    choose_setting "$4"
     env "${variables[@]}" ./horovodrun -np "$1" java -Djava.io.tmpdir="$scratch" -cp "$classpath" \
-        org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$3" "$2" "$csv" "$seconds" "$turns"
+        org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$4" "$2" "$3" "$seed" \
+        "$csv" "$seconds" "$turns"
 }
 
 tuning_file() { echo "$scratch/tuning-$1-$2"; } # np work
@@ -103,60 +105,65 @@ tune() { # np work variant
     grep -o 'autotune: done.*' "$tuning.log"
 }
 
-# Runs one job for each list of variants, which take turns in it. Variants that are compared are in
-# the same list. A list uses one kind of memory, like a training program, so that the JIT compiles
-# for one kind.
-ours() { # np work lists...
-    local np="$1" work="$2" variants
-    shift 2
-    for variants in "$@"; do
-        run_job "$np" "$work" "$variants" || die "Horovod4J failed at $work, $variants: see above"
-    done
-}
-
-# Runs a job for each setting that applies to a whole job, after a job with default settings as its
-# baseline.
-settings() { # np work variant settings...
-    local np="$1" work="$2" variant="$3" setting
+# Runs the jobs of one line of `jobs_of`, in a random order.
+run_line() { # np work round jobs...
+    local np="$1" work="$2" round="$3" job
     shift 3
-    for setting in "$@"; do
-        ours "$np" "$work" "$variant+before-$setting" "$variant+$setting"
+    shuffle "$@"
+    for job in "${shuffled[@]}"; do
+        if [ "$job" = openmpi ]; then
+            openmpi "$np" "$work" "$round" || say "Open MPI failed at $work in round $round, which is dropped"
+        else
+            run_job "$np" "${work/overlap/resnet}" "$round" "$job" ||
+                die "Horovod4J failed at $work, $job: see above"
+        fi
     done
 }
 
-round() { # np work
-    local np="$1" work="$2"
-    if [ "$work" != overlap ]; then
-        openmpi "$np" "$work" || die "Open MPI failed at $work: see above"
-    fi
-    case "$work" in
+# Prints the jobs of a round. A job is a list of variants, which take turns in it: those that are
+# compared turn by turn. A list uses one kind of memory, like a training program, so that the JIT
+# compiles for one kind. The jobs of one line run one after the other: those with and without a
+# setting that applies to a whole job.
+jobs_of() { # work
+    [ "$1" = overlap ] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
+    case "$1" in
         resnet)
-            ours "$np" resnet flat-native,async-native,async-native+timeline \
-                flat-heap,async-heap flat-shared,async-shared,async-sliced
-            settings "$np" resnet async-native unlocked uncached
+            echo flat-native,async-native,async-native+timeline
+            echo flat-heap,async-heap
+            echo flat-shared,async-shared,async-sliced
             ;;
-        tiny)
-            ours "$np" tiny flat-native,async-native,async-native+timeline,grouped-native
-            settings "$np" tiny async-native unlocked uncached
-            ;;
-        one)
-            ours "$np" one flat-native,flat-native+timeline
-            settings "$np" one flat-native unlocked uncached
-            ;;
+        tiny) echo flat-native,async-native,async-native+timeline,grouped-native ;;
+        one) echo flat-native,flat-native+timeline ;;
         overlap)
-            ours "$np" resnet compute-native,communicate-native,overlap-native \
-                compute-shared,communicate-shared,overlap-shared
+            echo compute-native,communicate-native,overlap-native
+            echo compute-shared,communicate-shared,overlap-shared
+            return
             ;;
-        *) die "no such work: $work" ;;
     esac
+    local variant=async-native setting
+    [ "$1" != one ] || variant=flat-native
+    for setting in unlocked uncached; do
+        echo "$variant+without-$setting $variant+$setting"
+    done
+}
+
+round() { # np work round
+    local lines line
+    mapfile -t lines < <(jobs_of "$2")
+    shuffle "${lines[@]}"
+    lines=("${shuffled[@]}")
+    for line in "${lines[@]}"; do
+        # shellcheck disable=SC2086 # a line is a list of jobs
+        run_line "$1" "$2" "$3" $line
+    done
 }
 
 # The gain of a tuning is smaller than the variation between jobs, so it needs more rounds.
-tuned_round() { # np work
+tuned_round() { # np work round
     case "$2" in
         resnet | tiny)
             tune "$1" "$2" async-native
-            settings "$1" "$2" async-native autotune
+            run_line "$1" "$2" "$3" async-native+without-autotune async-native+autotune
             ;;
         *) ;;
     esac
@@ -165,6 +172,10 @@ tuned_round() { # np work
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
+for work in ${works//,/ }; do
+    [[ "$work" =~ ^(resnet|tiny|one|overlap)$ ]] || die "there is no work '$work'; see --help"
+done
+start_order
 build
 find_java
 install_libraries
@@ -174,13 +185,18 @@ say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 
 # Numbers of processes alternate too, so that their ratio is taken within a round.
 all_rounds() { # count function
-    local count="$1" function="$2" round np work
-    for ((round = 1; round <= count; round++)); do
+    local count="$1" function="$2" number np work blocks block
+    for ((number = 1; number <= count; number++)); do
+        blocks=()
         for np in ${nps//,/ }; do
-            for work in ${works//,/ }; do
-                say "${function/_/ } $round of $count, $np processes, $work"
-                "$function" "$np" "$work"
-            done
+            for work in ${works//,/ }; do blocks+=("$np $work"); done
+        done
+        shuffle "${blocks[@]}"
+        blocks=("${shuffled[@]}")
+        for block in "${blocks[@]}"; do
+            read -r np work <<<"$block"
+            say "${function/_/ } $number of $count, $np processes, $work"
+            "$function" "$np" "$work" "$number"
         done
     done
 }

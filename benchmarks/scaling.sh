@@ -16,13 +16,14 @@ steps=8
 usage() {
     cat <<END
 usage: benchmarks/scaling.sh [--np 1,2,4] [--step-ms n] [--rounds n] [--steps n] [--warm-up n]
-                             [--work native,sliced]
+                             [--work native,sliced] [--seed n]
   --np       numbers of ranks (default $nps); efficiency is relative to 1
   --step-ms  milliseconds that one core computes in a step (default $step_ms)
   --rounds   how often each job takes its turn (default $rounds)
   --steps    steps of a job that count, in each mode (default $steps)
   --warm-up  steps before them (default $warm_up)
   --work     where the gradients lie: native is copied, shared and sliced are our buffer (default $works)
+  --seed     determines the order of jobs in each round and of modes in a job (default: random, printed)
 END
 }
 
@@ -36,6 +37,7 @@ while [ $# -gt 0 ]; do
         --steps) steps="$2" ;;
         --warm-up) warm_up="$2" ;;
         --work) works="$2" ;;
+        --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
     shift 2
@@ -48,6 +50,7 @@ for work in ${works//,/ }; do
     [[ "$work" =~ ^(heap|native|shared|sliced)$ ]] || die "there is no work '$work'; see --help"
 done
 
+start_order
 package=org.horovod4j.benchmarks.training
 
 # Starts the ranks without horovodrun, which may not be installed. Rank 0 listens on the port.
@@ -56,7 +59,8 @@ job() { # np arguments...
     shift
     pids=()
     export HOROVOD_SIZE="$np" HOROVOD_HOSTNAME=localhost HOROVOD_RENDEZVOUS_ADDR=127.0.0.1
-    export HOROVOD_RENDEZVOUS_PORT=$((20000 + RANDOM % 10000)) # below the ephemeral ports
+    HOROVOD_RENDEZVOUS_PORT="$(shuf -n 1 -i 20000-29999)" # below the ephemeral ports
+    export HOROVOD_RENDEZVOUS_PORT
     HOROVOD_SECRET_KEY="$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=')"
     export HOROVOD_SECRET_KEY
     for ((rank = 0; rank < np; rank++)); do
@@ -93,12 +97,16 @@ say "a step of $step_ms ms is $amount rounds of arithmetic; $rounds turns; singl
 
 # Numbers of ranks alternate, so that their ratio is taken within a round.
 for ((round = 1; round <= rounds; round++)); do
+    jobs=()
     for np in ${nps//,/ }; do
-        for work in ${works//,/ }; do
-            say "round $round of $rounds, $np ranks, $work"
-            job "$np" "$work" "$amount" "$warm_up" "$steps" "$results.csv" ||
-                die "a job of $np ranks failed: see above"
-        done
+        for work in ${works//,/ }; do jobs+=("$np $work"); done
+    done
+    shuffle "${jobs[@]}"
+    for each in "${shuffled[@]}"; do
+        read -r np work <<<"$each"
+        say "round $round of $rounds, $np ranks, $work"
+        job "$np" "$work" "$amount" "$warm_up" "$steps" "$round" "$seed" "$results.csv" ||
+            die "a job of $np ranks failed: see above"
     done
 done
 

@@ -14,7 +14,7 @@ steps=
 usage() {
     cat <<END
 usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
-                              [--image n] [--batch n] [--steps n]
+                              [--image n] [--batch n] [--steps n] [--seed n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
   --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for the MNIST network)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
@@ -22,6 +22,7 @@ usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
   --steps   steps of a turn that count (default 1 of ResNet-50, 6 of the MNIST network)
+  --seed    determines the order of modes in each round (default: random, printed)
 END
 }
 
@@ -38,6 +39,7 @@ while [ $# -gt 0 ]; do
         --image) side="$2" ;;
         --batch) batch="$2" ;;
         --steps) steps="$2" ;;
+        --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
     shift 2
@@ -56,6 +58,9 @@ export OMP_NUM_THREADS=1 # per rank: with more threads, a single rank would use 
 export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
 export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 
+# Each job has rounds of its own: every one measures one rank alone too.
+first_round=1
+
 job() { # np network
     local shape
     case "$2" in
@@ -66,9 +71,11 @@ job() { # np network
     esac
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
         -cp "$classpath" org.horovod4j.benchmarks.training.djl.DjlTrainingBenchmark \
-        "$2" "${shape[@]}" "$csv"
+        "$2" "${shape[@]}" "$first_round" "$seed" "$csv" || return
+    first_round=$((first_round + shape[2]))
 }
 
+start_order
 build
 find_java
 classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)"

@@ -1,7 +1,7 @@
 // Times Gloo's ring allreduce over TCP, which torch.distributed and Horovod use. Start one process
 // for each RANK of SIZE. They connect through files in the empty folder STORE.
 //
-// Usage: allreduce_gloo RANK SIZE STORE NAME OUTPUT SECONDS SIZES (see measure.h)
+// Usage: allreduce_gloo RANK SIZE STORE NAME ROUND OUTPUT SECONDS SIZES (see measure.h)
 #include "measure.h"
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -45,8 +45,8 @@ static double slowest(double seconds) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 8) {
-        fprintf(stderr, "usage: allreduce_gloo RANK SIZE STORE NAME OUTPUT SECONDS SIZES\n");
+    if (argc != 9) {
+        fprintf(stderr, "usage: allreduce_gloo RANK SIZE STORE NAME ROUND OUTPUT SECONDS SIZES\n");
         return 2;
     }
     int rank = atoi(argv[1]);

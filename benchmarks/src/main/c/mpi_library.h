@@ -1,4 +1,4 @@
-/* The functions that measure.h needs, implemented with Open MPI. Both MPI programs use them. */
+/* The functions that measure.h needs, implemented with MPI. Both MPI programs use them. */
 #ifndef HOROVOD4J_MPI_PEER_H
 #define HOROVOD4J_MPI_PEER_H
 
@@ -21,8 +21,8 @@ static double slowest(double seconds) {
 /* Initializes MPI, measures every size, and finalizes MPI. */
 static int run_mpi(int argc, char **argv, measurement *measurement) {
     MPI_Init(&argc, &argv);
-    if (argc != 5) {
-        fprintf(stderr, "usage: %s NAME OUTPUT SECONDS SIZES\n", argv[0]);
+    if (argc != 6) {
+        fprintf(stderr, "usage: %s NAME ROUND OUTPUT SECONDS SIZES\n", argv[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     struct library library = {.allreduce = allreduce, .barrier = barrier, .slowest = slowest};

@@ -2,7 +2,7 @@
  * Times MPI_Allreduce on one flat buffer, with no barrier between steps. Follows the same steps as
  * org.horovod4j.benchmarks.runtime.StepTimer, so that the results are comparable.
  *
- * Usage: mpirun -np 2 steps_mpi NAME OUTPUT SECONDS SIZES (see measure.h)
+ * Usage: mpirun -np 2 steps_mpi NAME ROUND OUTPUT SECONDS SIZES (see measure.h). Each size is a turn.
  */
 #include "mpi_library.h"
 
@@ -21,19 +21,21 @@ static void run_steps(float *values, size_t count, double *micros, int steps) {
     }
 }
 
-static void time_steps(
-        const struct library *library, const char *name, FILE *output, double seconds, size_t bytes) {
+static void time_steps(const struct library *library, const struct job *job, size_t bytes) {
+    static int turn = 0;
+    turn++;
     size_t count = bytes / sizeof(float);
     float *values = verified_zeros(library, bytes);
     double *micros = (double *)malloc(STEPS_MAX * sizeof(double));
     if (micros == NULL) {
         fail("memory for the times");
     }
-    double fitting = seconds / warm_up(library, values, count);
+    double fitting = job->seconds / warm_up(library, 0, values, count);
     int steps = fitting < STEPS_MIN ? STEPS_MIN : fitting > STEPS_MAX ? STEPS_MAX : (int)fitting;
     run_steps(values, count, micros, SETTLING_STEPS);
     run_steps(values, count, micros, steps);
-    print_line(library, name, output, bytes, micros, steps);
+    verify(library, values, count);
+    print_line(library, job, bytes, turn, micros, steps);
     free(micros);
     free(values);
 }

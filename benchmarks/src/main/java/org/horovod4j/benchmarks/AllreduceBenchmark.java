@@ -8,8 +8,6 @@ import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -17,48 +15,63 @@ import java.util.Arrays;
 /// Times an in-place allreduce of floats for several sizes, and appends a [Result] for each size to
 /// a file.
 ///
-/// Arguments: KIND TRANSPORT OUTPUT SECONDS SIZES. KIND is the [MemoryKind], optionally followed by
-/// a dash and a label, such as `native-tls`. TRANSPORT is the name of the transport in the results;
-/// `HOROVOD_TRANSPORT` selects the transport itself. OUTPUT is the file, SECONDS the measuring time
-/// for each size, and SIZES a comma-separated list of byte sizes.
+/// Arguments: KIND TRANSPORT ROUND OUTPUT SECONDS SIZES. KIND is the [MemoryKind], optionally
+/// followed by a dash and a label, such as `native-tls`. With the label `metric`, the program also
+/// reduces a metric of another name after every 100 operations, and so leaves its plan now and then.
+/// TRANSPORT is the name of the transport in the results; `HOROVOD_TRANSPORT` selects the transport
+/// itself. ROUND is the number of the round, OUTPUT the file, SECONDS the measuring time for each
+/// size, and SIZES a comma-separated list of byte sizes.
 ///
 /// One job measures one memory kind, like a training program. Code that the JIT compiled for
 /// several kinds can be slower for each of them.
 public final class AllreduceBenchmark {
-    private static final int ARGUMENTS = 5;
+    private static final int ARGUMENTS = 6;
+    private static final String METRIC_LABEL = "metric";
+
+    /// The same as in measure.h.
+    private static final int OPERATIONS_PER_METRIC = 100;
+
+    private static final String TENSOR_NAME = "values";
 
     private final Communicator comm;
-    private final MemoryKind memory;
     private final CollectiveTimer timer;
+    private final boolean withMetric;
 
-    private AllreduceBenchmark(Communicator comm, MemoryKind memory, Duration timed) {
+    AllreduceBenchmark(Communicator comm, Duration timed, boolean withMetric) {
         this.comm = comm;
-        this.memory = memory;
         this.timer = new CollectiveTimer(comm, timed);
+        this.withMetric = withMetric;
     }
 
     public static void main(String[] arguments) throws IOException {
         if (arguments.length != ARGUMENTS) {
             throw new IllegalArgumentException(
-                    "arguments are KIND TRANSPORT OUTPUT SECONDS SIZES, found "
+                    "arguments are KIND TRANSPORT ROUND OUTPUT SECONDS SIZES, found "
                             + Arrays.toString(arguments));
         }
-        MemoryKind kind = MemoryKind.parse(arguments[0].split("-", 2)[0]);
+        String[] kindAndLabel = arguments[0].split("-", 2);
+        MemoryKind kind = MemoryKind.parse(kindAndLabel[0]);
+        boolean withMetric = kindAndLabel.length == 2 && kindAndLabel[1].equals(METRIC_LABEL);
         String program = "horovod4j-" + arguments[0];
         String transport = arguments[1];
-        Path output = Path.of(arguments[2]);
-        Duration timed = Duration.ofNanos((long) (Double.parseDouble(arguments[3]) * 1e9));
+        int round = Integer.parseInt(arguments[2]);
+        Path output = Path.of(arguments[3]);
+        Duration timed = Duration.ofNanos((long) (Double.parseDouble(arguments[4]) * 1e9));
         int[] byteSizes =
-                Arrays.stream(arguments[4].split(",")).mapToInt(Integer::parseInt).toArray();
+                Arrays.stream(arguments[5].split(",")).mapToInt(Integer::parseInt).toArray();
 
         Hvd.init();
         try {
             Communicator comm = Hvd.communicator();
-            AllreduceBenchmark benchmark = new AllreduceBenchmark(comm, kind, timed);
+            AllreduceBenchmark benchmark = new AllreduceBenchmark(comm, timed, withMetric);
             for (int byteSize : byteSizes) {
-                Percentiles micros = benchmark.measure(byteSize);
+                Tensor tensor = kind.allocate(comm, byteSize / Float.BYTES);
+                Percentiles micros =
+                        benchmark.measure(
+                                tensor, () -> comm.allreduce(TENSOR_NAME, tensor, ReduceOp.SUM));
                 if (comm.rank() == 0) {
-                    new Result(program, transport, comm.size(), byteSize, micros).appendTo(output);
+                    new Result(program, transport, comm.size(), byteSize, round, 1, micros)
+                            .appendTo(output);
                 }
             }
         } finally {
@@ -66,29 +79,39 @@ public final class AllreduceBenchmark {
         }
     }
 
-    private Percentiles measure(int byteSize) {
-        Tensor tensor = memory.allocate(comm, byteSize / Float.BYTES);
-        verify(tensor);
+    /// Checks the sums before and after the timing. After it the runtime is in the state that was
+    /// timed.
+    ///
+    /// @param allreduce sums the tensor over all ranks
+    /// @return the time of one operation, in microseconds
+    Percentiles measure(Tensor tensor, Runnable allreduce) {
+        verify(tensor, allreduce);
         // Zeros remain zeros. The sums of other values would overflow.
         tensor.segment().fill((byte) 0);
-        return timer.time(() -> comm.allreduce("values", tensor, ReduceOp.SUM));
+        Percentiles micros = withMetric ? timeWithMetric(allreduce) : timer.time(allreduce);
+        verify(tensor, allreduce);
+        return micros;
     }
 
-    /// Fails if a sum is wrong: the time of a wrong result is meaningless.
-    private void verify(Tensor tensor) {
-        MemorySegment values = tensor.segment();
-        for (long i = 0; i < tensor.elementCount(); i++) {
-            values.setAtIndex(ValueLayout.JAVA_FLOAT, i, comm.rank() + 1f);
-        }
-        comm.allreduce("values", tensor, ReduceOp.SUM);
-        float expected = comm.size() * (comm.size() + 1) / 2f;
-        for (long i = 0; i < tensor.elementCount(); i++) {
-            float found = values.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-            if (found != expected) {
-                throw new IllegalStateException(
-                        "allreduce of %d bytes on rank %d: element %d is %s, not %s"
-                                .formatted(tensor.byteSize(), comm.rank(), i, found, expected));
-            }
-        }
+    private Percentiles timeWithMetric(Runnable allreduce) {
+        double[] metric = new double[1];
+        Percentiles micros =
+                timer.time(
+                        () -> {
+                            for (int i = 0; i < OPERATIONS_PER_METRIC; i++) {
+                                allreduce.run();
+                            }
+                            comm.allreduce("metric", metric, ReduceOp.SUM);
+                        });
+        return new Percentiles(
+                micros.median() / OPERATIONS_PER_METRIC,
+                micros.p10() / OPERATIONS_PER_METRIC,
+                micros.p90() / OPERATIONS_PER_METRIC);
+    }
+
+    private void verify(Tensor tensor, Runnable allreduce) {
+        KnownValues.fill(comm, tensor, 0);
+        allreduce.run();
+        KnownValues.checkSums(comm, TENSOR_NAME, tensor, 0);
     }
 }

@@ -1,5 +1,6 @@
 package org.horovod4j.benchmarks;
 
+import org.horovod4j.benchmarks.report.LogLogPlot;
 import org.horovod4j.benchmarks.report.Result;
 import org.horovod4j.benchmarks.report.RoundTimes;
 import org.horovod4j.benchmarks.report.Table;
@@ -13,10 +14,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// Compares all programs of one setup for each size: their times, the speedup of
-/// Horovod4J over other libraries, and the slowdown by encryption.
+/// Horovod4J over other libraries, and the slowdown by encryption and by a metric.
 final class ComparisonTable {
-    private static final String OUR_PREFIX = "horovod4j";
+    private static final String OUR_PREFIX = "horovod4j-";
     private static final String TLS_SUFFIX = "-tls";
+    private static final String METRIC_SUFFIX = "-metric";
 
     private final Setup setup;
     private final List<Result> results;
@@ -35,7 +37,8 @@ final class ComparisonTable {
     ComparisonTable(Setup setup, List<Result> results) {
         this.setup = setup;
         this.results = List.copyOf(results);
-        List<String> programs = results.stream().map(Result::program).distinct().toList();
+        // Sorted, because the order of measurement is random.
+        List<String> programs = results.stream().map(Result::program).distinct().sorted().toList();
         this.ourPrograms =
                 programs.stream().filter(program -> program.startsWith(OUR_PREFIX)).toList();
         this.otherPrograms =
@@ -67,7 +70,7 @@ final class ComparisonTable {
                                         shortName(pair.denominator())
                                                 + ": speedup over "
                                                 + pair.numerator()));
-        tlsPairs()
+        slowdowns()
                 .forEach(
                         pair ->
                                 heading.add(
@@ -86,7 +89,7 @@ final class ComparisonTable {
         Stream.concat(otherPrograms.stream(), ourPrograms.stream())
                 .map(program -> rounds(program, byteSize).timeCell())
                 .forEach(cells::add);
-        Stream.concat(pairs(), tlsPairs())
+        Stream.concat(pairs(), slowdowns())
                 .map(
                         pair ->
                                 rounds(pair.numerator(), byteSize)
@@ -97,14 +100,53 @@ final class ComparisonTable {
 
     private Stream<Pair> pairs() {
         return otherPrograms.stream()
-                .flatMap(other -> ourPrograms.stream().map(own -> new Pair(other, own)));
+                .flatMap(
+                        other ->
+                                ourPrograms.stream()
+                                        .filter(own -> isWithMetric(own) == isWithMetric(other))
+                                        .map(own -> new Pair(other, own)));
     }
 
-    /// Horovod4J with encryption, each paired with the same without encryption.
-    private Stream<Pair> tlsPairs() {
-        return ourPrograms.stream()
-                .filter(own -> ourPrograms.contains(own + TLS_SUFFIX))
-                .map(own -> new Pair(own + TLS_SUFFIX, own));
+    private static boolean isWithMetric(String program) {
+        return program.endsWith(METRIC_SUFFIX);
+    }
+
+    /// A program with encryption or a metric, each paired with the same program without it.
+    private Stream<Pair> slowdowns() {
+        return Stream.of(TLS_SUFFIX, METRIC_SUFFIX)
+                .flatMap(
+                        suffix ->
+                                Stream.concat(otherPrograms.stream(), ourPrograms.stream())
+                                        .filter(program -> isMeasured(program + suffix))
+                                        .map(program -> new Pair(program + suffix, program)));
+    }
+
+    private boolean isMeasured(String program) {
+        return ourPrograms.contains(program) || otherPrograms.contains(program);
+    }
+
+    /// The times of all programs over the sizes, other libraries dashed.
+    LogLogPlot.Panel toPanel() {
+        return new LogLogPlot.Panel(
+                setup.toString(),
+                Stream.concat(ourPrograms.stream(), otherPrograms.stream())
+                        .map(
+                                program ->
+                                        new LogLogPlot.Line(
+                                                program,
+                                                otherPrograms.contains(program),
+                                                points(program)))
+                        .toList());
+    }
+
+    private List<LogLogPlot.Point> points(String program) {
+        List<LogLogPlot.Point> points = new ArrayList<>();
+        for (long byteSize : sizes()) {
+            rounds(program, byteSize)
+                    .median()
+                    .ifPresent(micros -> points.add(new LogLogPlot.Point(byteSize, micros)));
+        }
+        return points;
     }
 
     private RoundTimes rounds(String program, long byteSize) {
@@ -120,8 +162,8 @@ final class ComparisonTable {
     }
 
     /// `heap` for `horovod4j-heap`, because the column is narrow.
-    private static String shortName(String own) {
-        return own.substring(own.indexOf('-') + 1);
+    private static String shortName(String program) {
+        return program.startsWith(OUR_PREFIX) ? program.substring(OUR_PREFIX.length()) : program;
     }
 
     private record Pair(String numerator, String denominator) {}

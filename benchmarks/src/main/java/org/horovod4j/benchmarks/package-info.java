@@ -2,7 +2,7 @@
 /// of waiting.
 ///
 /// Start with [AllreduceBenchmark] (what one rank does), then [CollectiveTimer] (how it is timed)
-/// and [AllreduceReport] (how the results of all programs become a table). `run.sh` starts them
+/// and [AllreduceReport] (how the results of all programs become tables and a plot). `run.sh` starts them
 /// all. Package `runtime` measures many tensors at once.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`.

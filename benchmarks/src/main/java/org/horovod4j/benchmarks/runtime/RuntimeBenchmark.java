@@ -8,22 +8,26 @@ import org.horovod4j.benchmarks.report.Result;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Random;
 import java.util.stream.Stream;
 
 /// Times the allreduce of a training step's gradients in several variants that take turns, and
 /// appends a [Result] for each turn to a file. The times are those of rank 0.
 ///
-/// Arguments: VARIANTS WORKLOAD OUTPUT SECONDS TURNS. VARIANTS is a comma-separated list of
-/// [StepVariant]s, WORKLOAD the [Workload], OUTPUT the file, SECONDS the measuring time of a turn,
-/// and TURNS the number of turns of each variant.
+/// Arguments: VARIANTS WORKLOAD ROUND SEED OUTPUT SECONDS TURNS. VARIANTS is a comma-separated list
+/// of [StepVariant]s, WORKLOAD the [Workload], ROUND the number of the round, SEED determines the
+/// order of the variants in each turn, OUTPUT is the file, SECONDS the measuring time of a turn, and
+/// TURNS the number of turns of each variant.
 ///
 /// The speed of a shared machine changes from minute to minute by more than the differences to be
 /// measured. Variants that are compared therefore run within a second of each other, in the same
 /// processes.
 public final class RuntimeBenchmark {
-    private static final int ARGUMENTS = 5;
+    private static final int ARGUMENTS = 7;
 
     /// `runtime.sh` does not set a transport. Within a host, the runtime then selects this one.
     private static final String TRANSPORT = "shm";
@@ -47,44 +51,58 @@ public final class RuntimeBenchmark {
     public static void main(String[] arguments) throws IOException {
         if (arguments.length != ARGUMENTS) {
             throw new IllegalArgumentException(
-                    "arguments are VARIANTS WORKLOAD OUTPUT SECONDS TURNS, found "
+                    "arguments are VARIANTS WORKLOAD ROUND SEED OUTPUT SECONDS TURNS, found "
                             + List.of(arguments));
         }
         List<StepVariant> variants =
                 Stream.of(arguments[0].split(",", -1)).map(StepVariant::parse).toList();
         Workload workload = Workload.valueOf(arguments[1].toUpperCase(Locale.ROOT));
-        Path output = Path.of(arguments[2]);
-        Duration turn = Duration.ofNanos((long) (Double.parseDouble(arguments[3]) * 1e9));
-        int turns = Integer.parseInt(arguments[4]);
+        int round = Integer.parseInt(arguments[2]);
+        long seed = Long.parseLong(arguments[3]);
+        Path output = Path.of(arguments[4]);
+        Duration turn = Duration.ofNanos((long) (Double.parseDouble(arguments[5]) * 1e9));
+        int turns = Integer.parseInt(arguments[6]);
 
         Hvd.init();
         try {
             new RuntimeBenchmark(Hvd.communicator(), workload, variants, turn)
-                    .measure(turns, output);
+                    .measure(turns, round, seed, output);
         } finally {
             Hvd.shutdown();
         }
     }
 
-    private void measure(int turns, Path output) throws IOException {
+    private void measure(int turns, int round, long seed, Path output) throws IOException {
         runners.forEach(VariantRunner::warmUp);
         // One turn of each variant without recording: code that the JIT optimized for one variant
         // may have to be recompiled for another.
         for (VariantRunner variantRunner : runners) {
             Percentiles _ = variantRunner.runTurn();
         }
-        for (int turn = 0; turn < turns; turn++) {
-            for (VariantRunner variantRunner : runners) {
-                append(variantRunner.variant(), variantRunner.runTurn(), output);
+        Random random = new Random(seed + round);
+        List<VariantRunner> order = new ArrayList<>(runners);
+        for (int turn = 1; turn <= turns; turn++) {
+            // The seed is the same on all ranks, and so is the order.
+            Collections.shuffle(order, random);
+            for (VariantRunner variantRunner : order) {
+                append(variantRunner, round, turn, output);
             }
         }
         runners.forEach(VariantRunner::verify);
     }
 
-    private void append(StepVariant stepVariant, Percentiles micros, Path output)
+    private void append(VariantRunner variantRunner, int round, int turn, Path output)
             throws IOException {
+        Percentiles micros = variantRunner.runTurn();
         if (comm.rank() == 0) {
-            new Result(stepVariant.toString(), TRANSPORT, comm.size(), workload.byteSize(), micros)
+            new Result(
+                            variantRunner.variant().toString(),
+                            TRANSPORT,
+                            comm.size(),
+                            workload.byteSize(),
+                            round,
+                            turn,
+                            micros)
                     .appendTo(output);
         }
     }

@@ -4,6 +4,7 @@ import org.horovod4j.benchmarks.report.ResultsByCase;
 import org.horovod4j.benchmarks.report.RoundTimes;
 import org.horovod4j.benchmarks.report.Table;
 
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +29,9 @@ final class RuntimeOverlapTable {
                         .cases()
                         .filter(RuntimeOverlapTable::includes)
                         .filter(runtimeCase -> runtimeCase.variant().mode() == StepMode.OVERLAP)
+                        .sorted(
+                                Comparator.comparingInt(RuntimeCase::np)
+                                        .thenComparing(RuntimeCase::program))
                         .toList();
         if (overlaps.isEmpty()) {
             return Optional.empty();

@@ -27,15 +27,17 @@ public final class RuntimeReport {
         # A training step through the runtime
 
         %s. Times are those of one step on rank 0: medians over turns [10th..90th percentile] of \
-        the medians within a turn. Variants took turns of a fraction of a second in one job; those with a \
-        setting that a job has from its start took turns of whole jobs with plain ones (`before-`).
+        the medians within a turn. Variants of one job took turns of a fraction of a second, in a random \
+        order. A ratio within a job is taken turn by turn. A ratio of two jobs (to Open MPI, to a job without \
+        a setting, to fewer processes) is taken round by round: the median turn of one job divided by that of \
+        the other. `(n dropped)`: so many turns or rounds have only one of the two times, and do not count.
 
         - `speedup over openmpi`: the time of Open MPI on one flat buffer, divided by this row's. Above 1, \
         this row is faster.
         - `time ÷ flat`: this row's time divided by that of the raw collective, one allreduce of one \
         tensor of the same bytes in the same memory. The aim for ResNet-50 is at most 1.15.
-        - `time ÷ plain`: this row's time divided by the same without the setting after the plus, turn by \
-        turn, in the same job or in the one before. Above 1, the setting costs time.
+        - `time ÷ plain`: this row's time divided by the same without the setting after the plus: in the \
+        same job, or in a job of its own (`without-`) right before or after. Above 1, the setting costs time.
         - `time ÷ np %d`: this row's time divided by that with the fewest processes.
 
         %s%s%s"""

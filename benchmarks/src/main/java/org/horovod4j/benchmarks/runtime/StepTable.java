@@ -14,6 +14,19 @@ final class StepTable {
     /// Open MPI has one row without ratios.
     private static final List<String> OPEN_MPI_RATIOS = Collections.nCopies(3, RoundTimes.MISSING);
 
+    private static final Comparator<StepVariant> VARIANT_ORDER =
+            Comparator.comparing(StepVariant::mode)
+                    .thenComparing(StepVariant::memory)
+                    .thenComparing(StepVariant::runtimeSetting)
+                    .thenComparing(StepVariant::baselineRun, Comparator.reverseOrder());
+
+    /// Open MPI first. The order of measurement is random.
+    private static final Comparator<RuntimeCase> ORDER =
+            Comparator.comparingInt(RuntimeCase::np)
+                    .thenComparing(RuntimeCase::workload)
+                    .thenComparing(RuntimeCase::isOpenMpi, Comparator.reverseOrder())
+                    .thenComparing(RuntimeCase::variant, VARIANT_ORDER);
+
     private final ResultsByCase<RuntimeCase> resultsByCase;
     private final int fewestProcesses;
 
@@ -45,9 +58,7 @@ final class StepTable {
         resultsByCase
                 .cases()
                 .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))
-                .sorted(
-                        Comparator.comparingInt(RuntimeCase::np)
-                                .thenComparing(RuntimeCase::workload))
+                .sorted(ORDER)
                 .forEach(runtimeCase -> table.add(row(runtimeCase)));
         return table;
     }
@@ -65,7 +76,8 @@ final class StepTable {
         cells.add(
                 runtimeCase.np() == fewestProcesses
                         ? RoundTimes.MISSING
-                        : roundTimes.ratioCell(
+                        : perRoundRatio(
+                                roundTimes,
                                 resultsByCase.rounds(runtimeCase.withProcesses(fewestProcesses))));
         return cells;
     }
@@ -77,7 +89,7 @@ final class StepTable {
         // baselines.
         return List.of(
                 takesTurns
-                        ? resultsByCase.rounds(runtimeCase.openMpi()).ratioCell(roundTimes)
+                        ? perRoundRatio(resultsByCase.rounds(runtimeCase.openMpi()), roundTimes)
                         : RoundTimes.MISSING,
                 stepVariant.mode() == StepMode.FLAT || !takesTurns
                         ? RoundTimes.MISSING
@@ -85,7 +97,20 @@ final class StepTable {
                                 resultsByCase.rounds(runtimeCase.with(stepVariant.flat()))),
                 stepVariant.isBaseline()
                         ? RoundTimes.MISSING
-                        : roundTimes.ratioCell(
-                                resultsByCase.rounds(runtimeCase.with(stepVariant.baseline()))));
+                        : plainRatio(runtimeCase, roundTimes));
+    }
+
+    private String plainRatio(RuntimeCase runtimeCase, RoundTimes roundTimes) {
+        StepVariant stepVariant = runtimeCase.variant();
+        RoundTimes plain = resultsByCase.rounds(runtimeCase.with(stepVariant.baseline()));
+        return stepVariant.runtimeSetting().isSwitchable()
+                ? roundTimes.ratioCell(plain)
+                : perRoundRatio(roundTimes, plain);
+    }
+
+    /// The ratio of two jobs of each round. The turns of separate jobs do not alternate, so only
+    /// the jobs are compared.
+    private static String perRoundRatio(RoundTimes dividend, RoundTimes divisor) {
+        return dividend.perRound().ratioCell(divisor.perRound());
     }
 }

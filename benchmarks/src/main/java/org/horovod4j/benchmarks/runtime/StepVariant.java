@@ -8,21 +8,21 @@ import java.util.regex.Pattern;
 /// One row of the table: the mode of a step, the memory of its tensors, and the setting. The text
 /// form is `async-native` or `async-native+timeline`.
 ///
-/// @param baselineRun whether this is the job with default settings that ran just before the job
-///     with the setting, as its baseline: `async-native+before-unlocked`. An earlier job would not
-///     be comparable, because the speed of the machine changes.
+/// @param baselineRun whether this is the job with default settings that ran just before or after the
+///     job with the setting, as its baseline: `async-native+without-unlocked`. Another job would
+///     not be comparable, because the speed of the machine changes.
 record StepVariant(
         StepMode mode, GradientMemory memory, RuntimeSetting runtimeSetting, boolean baselineRun) {
-    private static final String BASELINE_PREFIX = "before-";
+    private static final String BASELINE_PREFIX = "without-";
 
     private static final Pattern TEXT =
             Pattern.compile(
-                    "(?<mode>[a-z]+)-(?<placement>[a-z]+)(\\+(?<before>before-)?(?<setting>[a-z]+))?");
+                    "(?<mode>[a-z]+)-(?<placement>[a-z]+)(\\+(?<without>without-)?(?<setting>[a-z]+))?");
 
     StepVariant {
         if (baselineRun && runtimeSetting.isSwitchable()) {
             throw new IllegalArgumentException(
-                    "'%s' needs no job before it: it takes turns in one"
+                    "'%s' needs no job without it: both take turns in one job"
                             .formatted(lower(runtimeSetting)));
         }
     }
@@ -38,7 +38,7 @@ record StepVariant(
                 find(StepMode.values(), matcher.group("mode")),
                 find(GradientMemory.values(), matcher.group("placement")),
                 setting == null ? RuntimeSetting.NONE : find(RuntimeSetting.values(), setting),
-                matcher.group("before") != null);
+                matcher.group("without") != null);
     }
 
     private static <E extends Enum<E>> E find(E[] values, String text) {

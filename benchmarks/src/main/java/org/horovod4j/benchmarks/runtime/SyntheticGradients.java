@@ -4,21 +4,14 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.benchmarks.KnownValues;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
 /// The gradients of one rank, last layer first as in a backward pass, and the ways to sum them over
 /// all ranks.
 final class SyntheticGradients {
-    /// Both are prime, so adjacent elements and tensors have different values, and a sum in the
-    /// wrong tensor or position is detected. Sums of such small integers are exact.
-    private static final long TENSOR_STRIDE = 31;
-
-    private static final int VALUES = 251;
-
     private final Communicator comm;
     private final List<String> names;
     private final List<Tensor> tensors;
@@ -77,39 +70,12 @@ final class SyntheticGradients {
     /// meaningless. Then sets all values to zero, because the sums of other values would overflow.
     void verify(Runnable step) {
         for (int t = 0; t < tensors.size(); t++) {
-            MemorySegment values = tensors.get(t).segment();
-            for (long i = 0; i < tensors.get(t).elementCount(); i++) {
-                values.setAtIndex(ValueLayout.JAVA_FLOAT, i, (comm.rank() + 1) * value(t, i));
-            }
+            KnownValues.fill(comm, tensors.get(t), t);
         }
         step.run();
-        float sumOfRanks = comm.size() * (comm.size() + 1) / 2f;
         for (int t = 0; t < tensors.size(); t++) {
-            check(t, sumOfRanks);
+            KnownValues.checkSums(comm, names.get(t), tensors.get(t), t);
             tensors.get(t).segment().fill((byte) 0);
         }
-    }
-
-    private void check(int tensor, float sumOfRanks) {
-        MemorySegment values = tensors.get(tensor).segment();
-        for (long i = 0; i < tensors.get(tensor).elementCount(); i++) {
-            float found = values.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-            float expected = sumOfRanks * value(tensor, i);
-            if (found != expected) {
-                throw new IllegalStateException(
-                        "sum of '%s' over %d ranks, on rank %d: element %d is %s, not %s"
-                                .formatted(
-                                        names.get(tensor),
-                                        comm.size(),
-                                        comm.rank(),
-                                        i,
-                                        found,
-                                        expected));
-            }
-        }
-    }
-
-    private static float value(int tensor, long element) {
-        return 1 + (tensor * TENSOR_STRIDE + element) % VALUES;
     }
 }

@@ -61,13 +61,19 @@ final class EfficiencyTable {
                 rate(trainingCase, roundTimes),
                 trainingCase.equals(independent.withProcesses(1))
                         ? RoundTimes.MISSING
-                        : resultsByCase.rounds(independent.withProcesses(1)).ratioCell(roundTimes),
+                        : oneProcess(independent, roundTimes).ratioCell(roundTimes),
                 trainingCase.equals(independent)
                         ? RoundTimes.MISSING
                         : resultsByCase.rounds(independent).ratioCell(roundTimes),
                 trainingCase.mode().communicates()
                         ? resultsByCase.rounds(barrier).ratioCell(roundTimes)
                         : RoundTimes.MISSING);
+    }
+
+    /// One process alone, in the rounds of this job. A job of each number of ranks may have measured
+    /// its own baseline.
+    private RoundTimes oneProcess(TrainingCase independent, RoundTimes job) {
+        return resultsByCase.rounds(independent.withProcesses(1)).inTurnsOf(job);
     }
 
     /// Images per second of all ranks, or steps per second if the workload has no images.

@@ -81,31 +81,35 @@ public final class StepTimes {
     /// Appends a result line for each metric.
     ///
     /// @param images the number of images per rank and step, or 0 if there are none
+    /// @param round the round in which they were measured
     public void appendTo(
             Path output,
             Communicator comm,
             TrainingMode trainingMode,
             String work,
             int images,
-            long gradientBytes)
+            long gradientBytes,
+            int round)
             throws IOException {
         if (comm.rank() != 0) {
             return;
         }
         TrainingCase trainingCase =
                 new TrainingCase(processes, trainingMode, work, images, StepMetric.STEP);
-        append(output, trainingCase, gradientBytes, stepMicros);
-        append(output, trainingCase.with(StepMetric.WAITED), gradientBytes, waitedMicros);
+        append(output, trainingCase, gradientBytes, round, stepMicros);
+        append(output, trainingCase.with(StepMetric.WAITED), gradientBytes, round, waitedMicros);
     }
 
     private static void append(
-            Path output, TrainingCase trainingCase, long gradientBytes, double[] micros)
+            Path output, TrainingCase trainingCase, long gradientBytes, int round, double[] micros)
             throws IOException {
         new Result(
                         trainingCase.program(),
                         TRANSPORT,
                         trainingCase.np(),
                         gradientBytes,
+                        round,
+                        1,
                         Percentiles.of(micros))
                 .appendTo(output);
     }

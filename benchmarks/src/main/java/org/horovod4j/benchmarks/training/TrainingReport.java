@@ -27,7 +27,8 @@ public final class TrainingReport {
         # Training on several ranks
 
         %s. Times are means over the ranks of a job: medians over rounds [10th..90th percentile] of \
-        the medians within a round. Every rank has the same work in a step, however many ranks there \
+        the medians within a round. Ratios are taken round by round; `(n dropped)`: so many rounds have only \
+        one of the two times, and do not count. Every rank has the same work in a step, however many ranks there \
         are.
 
         - `independent`: each process trains on its own, without communication; `barrier`: the same, with a \

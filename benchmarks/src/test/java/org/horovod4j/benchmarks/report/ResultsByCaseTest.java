@@ -13,14 +13,14 @@ class ResultsByCaseTest {
         ResultsByCase<String> resultsByCase =
                 new ResultsByCase<>(
                         List.of(
-                                Result.parse("slow@shm,2,4,30,1,1"),
-                                Result.parse("fast@shm,2,4,10,1,1"),
-                                Result.parse("slow@shm,2,4,40,1,1")),
+                                Result.parse("slow@shm,2,4,1,1,30,1,1"),
+                                Result.parse("fast@shm,2,4,1,1,10,1,1"),
+                                Result.parse("slow@shm,2,4,2,1,40,1,1")),
                         Result::program);
 
         assertThat(resultsByCase.cases()).containsExactly("slow", "fast");
-        assertThat(resultsByCase.rounds("slow").medians()).containsExactly(30.0, 40.0);
-        assertThat(resultsByCase.rounds("fast").medians()).containsExactly(10.0);
+        assertThat(resultsByCase.rounds("slow").medians().values()).containsExactly(30.0, 40.0);
+        assertThat(resultsByCase.rounds("fast").medians().values()).containsExactly(10.0);
         assertThat(resultsByCase.rounds("unknown")).isEqualTo(RoundTimes.NONE);
     }
 

@@ -19,10 +19,10 @@ class RuntimeReportTest {
     void dividesEachVariantByItsBaseline() {
         assertThat(
                         rows(
-                                "openmpi@shm,2,102228128,60000,1,1",
-                                "flat-native@shm,2,102228128,20000,1,1",
-                                "async-native@shm,2,102228128,22000,1,1",
-                                "async-native+timeline@shm,2,102228128,33000,1,1"))
+                                "openmpi@shm,2,102228128,1,1,60000,1,1",
+                                "flat-native@shm,2,102228128,1,1,20000,1,1",
+                                "async-native@shm,2,102228128,1,1,22000,1,1",
+                                "async-native+timeline@shm,2,102228128,1,1,33000,1,1"))
                 .containsExactly(
                         "np|work|program|time|speedup over openmpi|time ÷ flat|time ÷ plain|time ÷ np 2",
                         row("2", "openmpi", "60.0 ms [60.0..60.0]", "–", "–", "–", "–"),
@@ -50,14 +50,14 @@ class RuntimeReportTest {
         // The baseline turns of another job are not used.
         assertThat(
                         rows(
-                                "flat-native@shm,2,102228128,5000,1,1",
-                                "async-native@shm,2,102228128,10000,1,1",
-                                "async-native+before-unlocked@shm,2,102228128,20000,1,1",
-                                "async-native+unlocked@shm,2,102228128,30000,1,1"))
+                                "flat-native@shm,2,102228128,1,1,5000,1,1",
+                                "async-native@shm,2,102228128,1,1,10000,1,1",
+                                "async-native+without-unlocked@shm,2,102228128,1,1,20000,1,1",
+                                "async-native+unlocked@shm,2,102228128,1,1,30000,1,1"))
                 .contains(
                         row(
                                 "2",
-                                "async-native+before-unlocked",
+                                "async-native+without-unlocked",
                                 "20.0 ms [20.0..20.0]",
                                 "–",
                                 "–",
@@ -74,11 +74,55 @@ class RuntimeReportTest {
     }
 
     @Test
+    void comparesTheJobsOfARoundAndTheTurnsOfAJob() {
+        // Open MPI's round 2 failed. In round 1, turns of one job are paired, jobs by their median.
+        assertThat(
+                        rows(
+                                "openmpi@shm,2,102228128,1,1,10000,1,1",
+                                "openmpi@shm,2,102228128,1,2,90000,1,1",
+                                "openmpi@shm,2,102228128,1,3,20000,1,1",
+                                "flat-native@shm,2,102228128,1,1,10000,1,1",
+                                "async-native@shm,2,102228128,1,1,20000,1,1",
+                                "async-native@shm,2,102228128,1,2,10000,1,1",
+                                "flat-native@shm,2,102228128,1,2,5000,1,1",
+                                "async-native@shm,2,102228128,1,3,10000,1,1",
+                                "async-native@shm,2,102228128,2,1,10000,1,1"))
+                .contains(
+                        row(
+                                "2",
+                                "async-native",
+                                "10.0 ms [10.0..17.0]",
+                                same(2) + " (1 dropped)",
+                                same(2) + " (2 dropped)",
+                                "–",
+                                "–"));
+    }
+
+    @Test
+    void rowsHaveAFixedOrder() {
+        assertThat(
+                        rows(
+                                "async-native+unlocked@shm,2,102228128,1,1,1,1,1",
+                                "async-native+without-unlocked@shm,2,102228128,1,1,1,1,1",
+                                "async-heap@shm,2,102228128,1,1,1,1,1",
+                                "flat-native@shm,2,102228128,1,1,1,1,1",
+                                "openmpi@shm,2,102228128,1,1,1,1,1"))
+                .extracting(row -> row.split("\\|", -1)[2])
+                .containsExactly(
+                        "program",
+                        "openmpi",
+                        "flat-native",
+                        "async-heap",
+                        "async-native+without-unlocked",
+                        "async-native+unlocked");
+    }
+
+    @Test
     void dividesSlicedByFlatSharedMemory() {
         assertThat(
                         rows(
-                                "flat-shared@shm,2,102228128,8000,1,1",
-                                "async-sliced@shm,2,102228128,10000,1,1"))
+                                "flat-shared@shm,2,102228128,1,1,8000,1,1",
+                                "async-sliced@shm,2,102228128,1,1,10000,1,1"))
                 .contains(
                         row(
                                 "2",
@@ -95,10 +139,10 @@ class RuntimeReportTest {
         // The second round was three times as slow for both, so the ratio stays at 2.
         assertThat(
                         rows(
-                                "async-native@shm,2,102228128,1000,1,1",
-                                "async-native@shm,4,102228128,2000,1,1",
-                                "async-native@shm,2,102228128,3000,1,1",
-                                "async-native@shm,4,102228128,6000,1,1"))
+                                "async-native@shm,2,102228128,1,1,1000,1,1",
+                                "async-native@shm,4,102228128,1,1,2000,1,1",
+                                "async-native@shm,2,102228128,2,1,3000,1,1",
+                                "async-native@shm,4,102228128,2,1,6000,1,1"))
                 .containsExactly(
                         "np|work|program|time|speedup over openmpi|time ÷ flat|time ÷ plain|time ÷ np 2",
                         row("2", "async-native", "2.00 ms [1.20..2.80]", "–", "–", "–", "–"),
@@ -110,9 +154,9 @@ class RuntimeReportTest {
         // 100 ms and 20 ms take 105 ms together, so 15 of the 20 ms are hidden.
         assertThat(
                         rows(
-                                "compute-native@shm,2,102228128,100000,1,1",
-                                "communicate-native@shm,2,102228128,20000,1,1",
-                                "overlap-native@shm,2,102228128,105000,1,1"))
+                                "compute-native@shm,2,102228128,1,1,100000,1,1",
+                                "communicate-native@shm,2,102228128,1,1,20000,1,1",
+                                "overlap-native@shm,2,102228128,1,1,105000,1,1"))
                 .contains(
                         "2|overlap-native|100 ms [100..100]|20.0 ms [20.0..20.0]"
                                 + "|105 ms [105..105]|1.05 [1.05..1.05]|0.75 [0.75..0.75]")
@@ -123,7 +167,7 @@ class RuntimeReportTest {
     void omitsOverlapIfNotMeasured() {
         assertThat(
                         RuntimeReport.render(
-                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")),
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1,1,1")),
                                 "a machine",
                                 CHECK_NANOS))
                 .contains("a machine", "one tensor of 4 B")
@@ -134,7 +178,7 @@ class RuntimeReportTest {
     void reportsTheCostOfADisabledTimeline() {
         assertThat(
                         RuntimeReport.render(
-                                List.of(Result.parse("flat-native@shm,2,4,1,1,1")),
+                                List.of(Result.parse("flat-native@shm,2,4,1,1,1,1,1")),
                                 "",
                                 CHECK_NANOS))
                 .contains("takes 0.50 ns")

@@ -13,8 +13,8 @@ class StepVariantTest {
     @CsvSource({
         "async-native, async-native, flat-native",
         "async-native+timeline, async-native, flat-native",
-        "grouped-heap+unlocked, grouped-heap+before-unlocked, flat-heap",
-        "async-native+before-autotune, async-native+before-autotune, flat-native",
+        "grouped-heap+unlocked, grouped-heap+without-unlocked, flat-heap",
+        "async-native+without-autotune, async-native+without-autotune, flat-native",
         "async-sliced, async-sliced, flat-shared",
     })
     void findsItsBaselineAndFlatVariant(String text, String plain, String flat) {
@@ -38,7 +38,7 @@ class StepVariantTest {
         "async-native, true",
         "async-native+timeline, false",
         "async-native+autotune, false",
-        "async-native+before-autotune, true",
+        "async-native+without-autotune, true",
     })
     void isBaselineWithoutASettingOrAsABaselineRun(String text, boolean plain) {
         assertThat(StepVariant.parse(text).isBaseline()).isEqualTo(plain);
@@ -47,7 +47,7 @@ class StepVariantTest {
     @Test
     void switchableSettingHasNoBaselineRun() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> StepVariant.parse("async-native+before-timeline"))
+                .isThrownBy(() -> StepVariant.parse("async-native+without-timeline"))
                 .withMessageContaining("'timeline'");
     }
 

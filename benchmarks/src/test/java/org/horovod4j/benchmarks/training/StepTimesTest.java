@@ -32,7 +32,7 @@ class StepTimesTest {
                                     },
                                     2,
                                     5)
-                            .appendTo(output, comm, TrainingMode.OVERLAP, "mnist", 64, 400);
+                            .appendTo(output, comm, TrainingMode.OVERLAP, "mnist", 64, 400, 5);
                     assertThat(steps).hasValue(7);
                 });
 
@@ -41,6 +41,7 @@ class StepTimesTest {
                 .extracting(Result::program)
                 .containsExactly("overlap-mnist*64", "overlap-mnist*64+waited");
         assertThat(results).allMatch(result -> result.np() == 2 && result.byteSize() == 400);
+        assertThat(results).allMatch(result -> result.round() == 5 && result.turn() == 1);
         assertThat(results.getFirst().micros().median()).isPositive();
         assertThat(results.getLast().micros().median()).isEqualTo(2_000);
     }
@@ -61,7 +62,7 @@ class StepTimesTest {
                                     },
                                     2,
                                     5)
-                            .appendTo(output, comm, TrainingMode.INDEPENDENT, "mnist", 64, 400);
+                            .appendTo(output, comm, TrainingMode.INDEPENDENT, "mnist", 64, 400, 5);
                     assertThat(steps).hasValue(comm.rank() == 1 ? 7 : 0);
                 });
 

@@ -49,6 +49,6 @@ class TrainingCaseTest {
     }
 
     private static TrainingCase trial(String program) {
-        return TrainingCase.of(new Result(program, "shm", 2, 4, new Percentiles(1, 1, 1)));
+        return TrainingCase.of(new Result(program, "shm", 2, 4, 1, 1, new Percentiles(1, 1, 1)));
     }
 }

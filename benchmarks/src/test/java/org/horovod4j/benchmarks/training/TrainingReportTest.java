@@ -20,10 +20,10 @@ class TrainingReportTest {
         // Two independent processes take 100 ms instead of 80, and 125 ms with communication.
         assertThat(
                         rows(
-                                "independent-native@shm,1,4,80000,1,1",
-                                "independent-native@shm,2,4,100000,1,1",
-                                "barrier-native@shm,2,4,110000,1,1",
-                                "overlap-native@shm,2,4,125000,1,1"))
+                                "independent-native@shm,1,4,1,1,80000,1,1",
+                                "independent-native@shm,2,4,1,1,100000,1,1",
+                                "barrier-native@shm,2,4,1,1,110000,1,1",
+                                "overlap-native@shm,2,4,1,1,125000,1,1"))
                 .startsWith(
                         "work|np|mode|step|a second|rate ÷ one|rate ÷ independent|rate ÷ barrier",
                         "native|1|independent|80.0 ms [80.0..80.0]|12.5 [12.5..12.5] steps|–|–|–",
@@ -47,7 +47,7 @@ class TrainingReportTest {
 
     @Test
     void rateCountsTheImagesOfAllRanks() {
-        assertThat(rows("overlap-mnist*64@shm,2,4,1000000,1,1"))
+        assertThat(rows("overlap-mnist*64@shm,2,4,1,1,1000000,1,1"))
                 .contains("mnist|2|overlap|1000 ms [1000..1000]|128 [128..128] images|–|–|–");
     }
 
@@ -56,13 +56,32 @@ class TrainingReportTest {
         // The second round was three times as slow for both, so the efficiency stays at 0.5.
         assertThat(
                         rows(
-                                "independent-native@shm,1,4,1000,1,1",
-                                "overlap-native@shm,2,4,2000,1,1",
-                                "independent-native@shm,1,4,3000,1,1",
-                                "overlap-native@shm,2,4,6000,1,1"))
+                                "independent-native@shm,1,4,1,1,1000,1,1",
+                                "overlap-native@shm,2,4,1,1,2000,1,1",
+                                "independent-native@shm,1,4,2,1,3000,1,1",
+                                "overlap-native@shm,2,4,2,1,6000,1,1"))
                 .anyMatch(
                         row ->
                                 row.startsWith("native|2|overlap|4.00 ms [2.40..5.60]|")
+                                        && row.endsWith("|" + same(0.5) + "|–|–"));
+    }
+
+    @Test
+    void eachJobIsRelativeToTheProcessAloneInItsOwnRounds() {
+        // The machine was twice as slow for the job of four ranks, in round 2.
+        assertThat(
+                        rows(
+                                "independent-mnist*64@shm,1,4,1,1,1000,1,1",
+                                "overlap-mnist*64@shm,2,4,1,1,1000,1,1",
+                                "independent-mnist*64@shm,1,4,2,1,2000,1,1",
+                                "overlap-mnist*64@shm,4,4,2,1,4000,1,1"))
+                .anyMatch(
+                        row ->
+                                row.startsWith("mnist|2|overlap|")
+                                        && row.endsWith("|" + same(1) + "|–|–"))
+                .anyMatch(
+                        row ->
+                                row.startsWith("mnist|4|overlap|")
                                         && row.endsWith("|" + same(0.5) + "|–|–"));
     }
 
@@ -71,11 +90,11 @@ class TrainingReportTest {
         // The wait is 20 ms without overlap and 5 ms with it, but the step is only 10 ms shorter.
         assertThat(
                         rows(
-                                "allreduce-native+waited@shm,2,4,16000,1,1",
-                                "overlap-native@shm,2,4,110000,1,1",
-                                "overlap-native+waited@shm,2,4,5000,1,1",
-                                "sequential-native@shm,2,4,120000,1,1",
-                                "sequential-native+waited@shm,2,4,20000,1,1"))
+                                "allreduce-native+waited@shm,2,4,1,1,16000,1,1",
+                                "overlap-native@shm,2,4,1,1,110000,1,1",
+                                "overlap-native+waited@shm,2,4,1,1,5000,1,1",
+                                "sequential-native@shm,2,4,1,1,120000,1,1",
+                                "sequential-native+waited@shm,2,4,1,1,20000,1,1"))
                 .endsWith(
                         "native|2|16.0 ms [16.0..16.0]|20.0 ms [20.0..20.0]|5.00 ms [5.00..5.00]"
                                 + "|15.0 ms [15.0..15.0]|"
@@ -87,8 +106,8 @@ class TrainingReportTest {
     void lossIsReportedAsNegativeGain() {
         assertThat(
                         rows(
-                                "overlap-native@shm,2,4,120000,1,1",
-                                "sequential-native@shm,2,4,110000,1,1"))
+                                "overlap-native@shm,2,4,1,1,120000,1,1",
+                                "sequential-native@shm,2,4,1,1,110000,1,1"))
                 .endsWith("native|2|–|–|–|–|–|-10.0 ms [-10.0..-10.0]");
     }
 
@@ -96,7 +115,7 @@ class TrainingReportTest {
     void omitsOverlapIfNotMeasured() {
         assertThat(
                         TrainingReport.render(
-                                List.of(Result.parse("overlap-native@shm,1,4,1,1,1")),
+                                List.of(Result.parse("overlap-native@shm,1,4,1,1,1,1,1")),
                                 "a machine",
                                 List.of()))
                 .contains("a machine", "native")
@@ -107,9 +126,9 @@ class TrainingReportTest {
     void defaultModeHasItsOwnRow() {
         assertThat(
                         rows(
-                                "independent-mnist*64@shm,1,4,80000,1,1",
-                                "default-mnist*64@shm,2,4,100000,1,1",
-                                "sequential-mnist*64@shm,2,4,160000,1,1"))
+                                "independent-mnist*64@shm,1,4,1,1,80000,1,1",
+                                "default-mnist*64@shm,2,4,1,1,100000,1,1",
+                                "sequential-mnist*64@shm,2,4,1,1,160000,1,1"))
                 .satisfiesExactly(
                         head -> assertThat(head).startsWith("work|"),
                         one -> assertThat(one).startsWith("mnist|1|independent|"),
@@ -122,7 +141,7 @@ class TrainingReportTest {
 
     @Test
     void reportsTheOptimizersChoice() {
-        List<Result> results = List.of(Result.parse("default-mnist*64@shm,2,4,100000,1,1"));
+        List<Result> results = List.of(Result.parse("default-mnist*64@shm,2,4,1,1,100000,1,1"));
         assertThat(
                         TrainingReport.render(
                                 results, "", List.of("mnist: `end`", "mnist: `end`", "other")))
@@ -143,7 +162,7 @@ class TrainingReportTest {
         ReportNotes.append(results, "one");
         ReportNotes.append(results, "two");
         assertThat(ReportNotes.readAll(results)).containsExactly("one", "two");
-        Files.writeString(results, "default-mnist*64@shm,2,4,100000,1,1\n");
+        Files.writeString(results, "default-mnist*64@shm,2,4,1,1,100000,1,1\n");
         Path markdown = folder.resolve("results.md");
         TrainingReport.main(new String[] {results.toString(), markdown.toString()});
         assertThat(markdown).content().contains("- one\n- two\n");

@@ -13,21 +13,23 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Random;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /// Trains a network with DJL on PyTorch in every [TrainingMode], and appends the times to a file.
 ///
-/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT. NETWORK is the [NeuralNetwork], SIDE
-/// the image size in pixels, BATCH the batch size of a rank, ROUNDS the number of turns of each
-/// mode, WARMUP the number of warm-up steps and STEPS the number of measured steps in a turn, and
-/// OUTPUT the file. The benchmark starts with a [JitWarmUp].
+/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS FIRST SEED OUTPUT. NETWORK is the
+/// [NeuralNetwork], SIDE the image size in pixels, BATCH the batch size of a rank, ROUNDS the number
+/// of turns of each mode, WARMUP the number of warm-up steps and STEPS the number of measured steps
+/// in a turn, FIRST the number of the first round, SEED determines the order of the modes in each
+/// round, and OUTPUT is the file. The benchmark starts with a [JitWarmUp].
 ///
 /// One job measures all modes and the single-process baseline. The speed of a shared machine
 /// changes by 10% from minute to minute, which is more than the cost of communication. Turns of a
 /// few seconds in the same processes are affected equally.
 public final class DjlTrainingBenchmark {
-    private static final int ARGUMENTS = 7;
+    private static final int ARGUMENTS = 9;
 
     /// A strong reference: otherwise the logger is garbage collected and loses its level.
     private static final Logger DJL_LOGGER = Logger.getLogger("ai.djl");
@@ -37,7 +39,7 @@ public final class DjlTrainingBenchmark {
     public static void main(String[] arguments) throws IOException {
         if (arguments.length != ARGUMENTS) {
             throw new IllegalArgumentException(
-                    "arguments are NETWORK SIDE BATCH ROUNDS WARMUP STEPS OUTPUT, found "
+                    "arguments are NETWORK SIDE BATCH ROUNDS WARMUP STEPS FIRST SEED OUTPUT, found "
                             + List.of(arguments));
         }
         NeuralNetwork neuralNetwork = NeuralNetwork.parse(arguments[0]);
@@ -46,7 +48,9 @@ public final class DjlTrainingBenchmark {
         int rounds = Integer.parseInt(arguments[3]);
         int warmUp = Integer.parseInt(arguments[4]);
         int steps = Integer.parseInt(arguments[5]);
-        Path output = Path.of(arguments[6]);
+        int first = Integer.parseInt(arguments[6]);
+        Random random = new Random(Long.parseLong(arguments[7]));
+        Path output = Path.of(arguments[8]);
         DJL_LOGGER.setLevel(Level.SEVERE); // DJL logs long messages if it finds no GPU
 
         Hvd.init();
@@ -62,9 +66,9 @@ public final class DjlTrainingBenchmark {
                                 Locale.ROOT,
                                 "in the end compilers were at work for %.1f %% of the time",
                                 100 * compiling));
-                for (int round = 1; round <= rounds; round++) {
-                    print(comm, "round %d of %d".formatted(round, rounds));
-                    interleavedTrainings.runRound(round, warmUp, steps, output);
+                for (int round = 0; round < rounds; round++) {
+                    print(comm, "round %d of %d".formatted(round + 1, rounds));
+                    interleavedTrainings.runRound(first + round, random, warmUp, steps, output);
                 }
                 interleavedTrainings.check();
                 interleavedTrainings

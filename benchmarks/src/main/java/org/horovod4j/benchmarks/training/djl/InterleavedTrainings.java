@@ -8,11 +8,14 @@ import org.horovod4j.optim.overlap.Overlap;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Random;
 
 /// One [DjlTraining] for each mode. They take turns in the processes of one job.
 final class InterleavedTrainings implements AutoCloseable {
@@ -57,33 +60,39 @@ final class InterleavedTrainings implements AutoCloseable {
     }
 
     /// Measures one rank alone, then every mode. The rank that runs alone changes from round to
-    /// round, because cores may differ in speed.
-    void runRound(int round, int warmUp, int steps, Path output) throws IOException {
+    /// round, because cores may differ in speed. The order of the modes changes too: it depends on
+    /// `random`, which is the same on all ranks.
+    void runRound(int round, Random random, int warmUp, int steps, Path output) throws IOException {
         DjlTraining alone = training(TrainingMode.INDEPENDENT);
         append(
                 StepTimes.measureOneRank(comm, round % comm.size(), alone::step, warmUp, steps),
                 TrainingMode.INDEPENDENT,
+                round,
                 output);
         if (comm.size() == 1) {
             append(
                     StepTimes.measureAllRanks(
                             comm, training(TrainingMode.OVERLAP)::step, warmUp, steps),
                     TrainingMode.OVERLAP,
+                    round,
                     output);
             return;
         }
-        for (TrainingMode trainingMode : TrainingMode.values()) {
+        List<TrainingMode> order = Arrays.asList(TrainingMode.values());
+        Collections.shuffle(order, random);
+        for (TrainingMode trainingMode : order) {
             append(
                     StepTimes.measureAllRanks(comm, training(trainingMode)::step, warmUp, steps),
                     trainingMode,
+                    round,
                     output);
         }
     }
 
-    private void append(StepTimes times, TrainingMode trainingMode, Path output)
+    private void append(StepTimes times, TrainingMode trainingMode, int round, Path output)
             throws IOException {
         long bytes = training(trainingMode).gradientBytes();
-        times.appendTo(output, comm, trainingMode, neuralNetwork.toString(), batch, bytes);
+        times.appendTo(output, comm, trainingMode, neuralNetwork.toString(), batch, bytes, round);
     }
 
     /// Checks that the steps ran in the right mode, and that ranks which trained together have
