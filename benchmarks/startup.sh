@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures the start of a job with horovodrun and mpirun: the time until Hvd.init() or MPI_Init has
-# returned on all ranks, the time until the command exits, and the CPU time of both.
+# returned on all ranks, the time until the command exits, and the CPU time of both. The JVMs of both
+# use an archive of the classes of their program.
 source "$(dirname "$0")/common.sh"
 
 rounds=10
@@ -9,10 +10,11 @@ memory=
 
 usage() {
     cat <<END
-usage: benchmarks/startup.sh [--rounds n] [--np n] [--memory]
+usage: benchmarks/startup.sh [--rounds n] [--np n] [--memory] [--seed n]
   --rounds  how often each program takes its turn (default $rounds)
   --np      number of processes (default $np)
   --memory  no race: the memory of each of --np ranks that have met in a barrier and wait
+  --seed    determines which command is first in each round (default: random, printed)
 END
 }
 
@@ -25,6 +27,7 @@ while [ $# -gt 0 ]; do
     case "$1" in
         --rounds) rounds="$2" ;;
         --np) np="$2" ;;
+        --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
     shift 2
@@ -47,10 +50,30 @@ unpack_distribution() {
 
 horovodrun() { sh "$dist/bin/horovodrun" --start-timeout 300 -np "$np" "$@"; }
 
-openmpi() {
-    mpi --bind-to none -np "$np" \
-        "$java" --enable-native-access=ALL-UNNAMED -cp "$classpath" "$@"
+# mpirun adds to the class path of a command that is called java, which an archive would not fit. So
+# the command is env.
+openmpi() { mpi --bind-to none -np "$np" env "$java" "${mpi_java_options[@]}" "$@"; }
+
+# Gives the JVMs under mpirun the same kind of archive that horovodrun makes for its ranks: of the
+# classes that the program loads, in the same two steps.
+archive_mpi_classes() {
+    local list="$scratch/mpi.classes" archive="$scratch/mpi.jsa"
+    mpi_java_options=(--enable-native-access=ALL-UNNAMED -cp "$classpath")
+    mpi -np 1 env "$java" "-XX:DumpLoadedClassList=$list" "${mpi_java_options[@]}" \
+        "$package.MpiInitOnly" "$scratch/moments" >"$scratch/log" 2>&1 &&
+        "$java" -Xshare:dump "-XX:SharedClassListFile=$list" "-XX:SharedArchiveFile=$archive" \
+            "${mpi_java_options[@]}" >"$scratch/log" 2>&1 &&
+        # A JVM runs without an archive that does not fit, unless it must use it.
+        mpi -np 1 env "$java" -Xshare:on "-XX:SharedArchiveFile=$archive" "${mpi_java_options[@]}" \
+            "$package.MpiInitOnly" "$scratch/moments" >"$scratch/log" 2>&1 ||
+        die "no class archive for mpirun: $(cat "$scratch/log")"
+    mpi_java_options=("-XX:SharedArchiveFile=$archive" "${mpi_java_options[@]}")
+    say "the JVMs of both commands use class archives"
 }
+
+measure_mpirun() { measure mpirun openmpi "$package.MpiInitOnly"; }
+
+measure_horovodrun() { measure horovodrun horovodrun java -cp "$classpath" "$package.InitOnly"; }
 
 # Records three times in milliseconds: until the last rank is ready, until the command exits, and
 # the CPU time.
@@ -117,11 +140,13 @@ if [ -n "$memory" ]; then
 fi
 
 install_libraries
-command -v mpirun >/dev/null || die "this needs mpirun: apt-get install openmpi-bin"
+find_openmpi || die "this needs Open MPI: apt-get install openmpi-bin libopenmpi-dev"
+start_order
+archive_mpi_classes
 for ((round = 0; round <= rounds; round++)); do
-    measure mpirun openmpi "$package.MpiInitOnly"
-    measure horovodrun horovodrun java -cp "$classpath" "$package.InitOnly"
-    if [ "$round" -eq 0 ]; then # a warm-up that fills the file cache and creates the archives
+    shuffle mpirun horovodrun
+    for command in "${shuffled[@]}"; do "measure_$command"; done
+    if [ "$round" -eq 0 ]; then # a warm-up that fills the file cache and creates our archives
         say "the first time, which does not count: mpirun $(cat "$scratch/mpirun")," \
             "horovodrun $(cat "$scratch/horovodrun")"
         rm "$scratch/mpirun" "$scratch/horovodrun"
