@@ -349,7 +349,7 @@ public interface Communicator extends AutoCloseable {
     /// All process sets of the job. The set of all ranks is the first.
     List<ProcessSet> processSets();
 
-    /// Creates a process set. All ranks of the job call this with the same ranks, members or not.
+    /// Adds a process set. All ranks of the job call this with the same ranks, members or not.
     /// It returns when all have called it.
     ///
     /// @param ranks of the job, in any order

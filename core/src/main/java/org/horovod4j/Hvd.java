@@ -57,7 +57,7 @@ public final class Hvd {
         init(List.of());
     }
 
-    /// Like [#init()], and creates process sets, numbered from 1. All ranks pass the same sets.
+    /// Like [#init()], and adds process sets, numbered from 1. All ranks pass the same sets.
     ///
     /// @param processSets the members of each set, as ranks of the job
     /// @throws IllegalArgumentException on every rank, when a set is not valid

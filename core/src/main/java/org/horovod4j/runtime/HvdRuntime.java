@@ -100,7 +100,7 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Like [#start()], and makes process sets: these, or in an elastic job those that rank 0 had in
+    /// Like [#start()], and adds process sets: these, or in an elastic job those that rank 0 had in
     /// the generation before. If a generation of an elastic job fails to start, it joins the next.
     ///
     /// @param processSets the ranks of each
@@ -120,7 +120,7 @@ public final class HvdRuntime implements AutoCloseable {
             RankAssignment.AssignedRank assignedRank = nextAssignment(why);
             try {
                 Rank rank = join(assignedRank);
-                createProcessSets(rank, processSets);
+                addProcessSets(rank, processSets);
                 lastRank = rank;
                 return rank;
             } catch (PeerLostException e) {
@@ -158,16 +158,16 @@ public final class HvdRuntime implements AutoCloseable {
         }
     }
 
-    /// Makes the process sets of a rank that has started.
-    private void createProcessSets(Rank rank, List<List<Integer>> processSets) {
+    /// Adds the process sets of a rank that has started.
+    private void addProcessSets(Rank rank, List<List<Integer>> processSets) {
         try {
             if (rank.membership().generation() > 0 && rank.membership().isElastic()) {
-                rank.rebuildProcessSets(formerProcessSets(rank));
+                rank.addProcessSetsAgain(formerProcessSets(rank));
             } else if (!processSets.isEmpty()) {
                 List<ProcessSet> _ = rank.addProcessSets(processSets);
             }
         } catch (RuntimeException e) {
-            rank.abort("could not make its process sets: " + e.getMessage());
+            rank.abort("could not add its process sets: " + e.getMessage());
             throw e;
         }
     }

@@ -3,7 +3,6 @@ package org.horovod4j.runtime;
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ShutDownException;
-import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.runtime.stall.RankReport.Pending;
 import org.horovod4j.runtime.stall.RankReport.ProcessSetChanges;
 import org.horovod4j.spi.ControlPlane;
@@ -59,7 +58,8 @@ final class ProcessSetAgreement {
             try {
                 return new StepResult(false, part.get(), null);
             } catch (RuntimeException | Error e) {
-                String text = String.valueOf(e.getMessage());
+                String message = e.getMessage();
+                String text = message == null ? e.toString() : message;
                 return new StepResult(
                         true, text.substring(0, Math.min(text.length(), MAX_TEXT)), e);
             }
@@ -75,15 +75,15 @@ final class ProcessSetAgreement {
         }
     }
 
-    /// Checks that all ranks ask for the same change, then makes it.
+    /// Checks that all ranks request the same change, then makes it.
     ///
-    /// @param what the kind of change, for messages
-    /// @param mine the sets that this rank wants to change
-    /// @throws MismatchException on every rank, when the ranks ask for different changes
-    <T> T change(String what, List<List<Integer>> mine, Supplier<T> body) {
+    /// @param request describes the change: the same text on all ranks, or they disagree. Called
+    ///     when no other change is under way
+    /// @throws MismatchException on every rank, when the ranks request different changes
+    <T> T change(Supplier<String> request, Supplier<T> body) {
         synchronized (changing) {
             try {
-                compare(what, mine);
+                compare(request.get());
                 return body.get();
             } finally {
                 change = change.finished();
@@ -91,32 +91,29 @@ final class ProcessSetAgreement {
         }
     }
 
-    /// Checks that all ranks ask for the same change.
-    private void compare(String what, List<List<Integer>> mine) {
-        HorovodException reason = stopped;
-        if (reason != null) {
-            throw reason.atCaller();
-        }
-        change = new Change(change.number + 1, "%s %s".formatted(what, mine), System.nanoTime());
-        List<String> said =
-                allgather(topic("change"), new ObjectCodec().encode(List.of(what, mine))).stream()
-                        .map(bytes -> String.valueOf(new ObjectCodec().decode(bytes)))
+    /// Checks that all ranks request the same change.
+    private void compare(String request) {
+        checkNotStopped();
+        change = new Change(change.number + 1, request, System.nanoTime());
+        List<String> requested =
+                allgather(topic("change"), request.getBytes(StandardCharsets.UTF_8)).stream()
+                        .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
                         .toList();
-        if (said.stream().distinct().count() > 1) {
+        if (requested.stream().distinct().count() > 1) {
             String table =
-                    IntStream.range(0, said.size())
-                            .mapToObj(rank -> "  rank %d: %s".formatted(rank, said.get(rank)))
+                    IntStream.range(0, requested.size())
+                            .mapToObj(rank -> "  rank %d: %s".formatted(rank, requested.get(rank)))
                             .collect(Collectors.joining("\n"));
             throw new MismatchException(
                     """
-                    %s: the ranks disagree
+                    changing process sets: the ranks disagree
                     %s
-                    Make and remove the same process sets in the same order on every rank."""
-                            .formatted(what, table));
+                    Add and remove the same process sets in the same order on every rank."""
+                            .formatted(table));
         }
     }
 
-    /// Does this rank's part of a step that makes a set, then waits for all ranks.
+    /// Does this rank's part of a step that adds a set, then waits for all ranks.
     ///
     /// @param topic the same on all ranks, and used once
     /// @return the results of all ranks
@@ -140,9 +137,9 @@ final class ProcessSetAgreement {
             if (all.get(rank).failed) {
                 throw new HorovodException(
                         """
-                        making process set %s: it failed on rank %d
+                        adding process set %s: it failed on rank %d
                         %s
-                        No rank has this process set. The others can still be used."""
+                        No process set was added. Those added before can still be used."""
                                 .formatted(set.ranks(), rank, all.get(rank).text));
             }
         }
@@ -165,6 +162,14 @@ final class ProcessSetAgreement {
     /// control plane.
     void stop(HorovodException reason) {
         stopped = reason;
+    }
+
+    /// Throws the reason of [#stop] after that call.
+    void checkNotStopped() {
+        HorovodException reason = stopped;
+        if (reason != null) {
+            throw reason.atCaller();
+        }
     }
 
     /// The last change, for reports.

@@ -1,7 +1,6 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.HorovodException;
-import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.AllreduceSelector;
 import org.horovod4j.collectives.CostModel;
 import org.horovod4j.collectives.CpuBackend;
@@ -43,13 +42,15 @@ import java.util.List;
 final class ProcessSetRuntime {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
+    private final RankSet set;
     private final ProcessSetState state;
     private final Backend backend;
     private final CycleAgent agent;
     private final Links control;
 
     private ProcessSetRuntime(
-            ProcessSetState state, Backend backend, CycleAgent agent, Links control) {
+            RankSet set, ProcessSetState state, Backend backend, CycleAgent agent, Links control) {
+        this.set = set;
         this.state = state;
         this.backend = backend;
         this.agent = agent;
@@ -121,7 +122,7 @@ final class ProcessSetRuntime {
                                 context.clock()),
                         stepListener(context, autotuner, set, coordinator),
                         failure -> failureHandler.explain(failure, set.ranks()));
-        return new ProcessSetRuntime(state, backend, agent, control);
+        return new ProcessSetRuntime(set, state, backend, agent, control);
     }
 
     private static Links links(
@@ -187,7 +188,7 @@ final class ProcessSetRuntime {
     }
 
     /// What this rank is doing in the set, for a state report.
-    ProcessSetReport report(ProcessSet set) {
+    ProcessSetReport report() {
         long now = System.nanoTime();
         List<Pending> pending =
                 agent.pending().stream()

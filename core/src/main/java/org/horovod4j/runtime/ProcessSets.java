@@ -7,7 +7,6 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.runtime.stall.RankReport;
-import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.SharedMemory;
 import org.jspecify.annotations.Nullable;
@@ -16,13 +15,14 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
-/// The process sets of a rank. All ranks of the job make and remove them together, members or not.
+/// The process sets of a rank. All ranks of the job add and remove them together, members or not.
 final class ProcessSets {
     private final RankContext context;
     private final RuntimeFactory runtimeFactory;
@@ -86,61 +86,51 @@ final class ProcessSets {
 
     /// What this rank does in each set.
     RankReport report() {
-        List<ProcessSetReport> said = new ArrayList<>();
-        for (ProcessSet set : all()) {
-            ProcessSetRuntime runtime = ((RegisteredProcessSet) set).runtime;
-            if (runtime != null) {
-                said.add(runtime.report(set));
-            }
-        }
-        return new RankReport(System.nanoTime(), said, agreement.report());
+        return new RankReport(
+                System.nanoTime(),
+                runtimes().stream().map(ProcessSetRuntime::report).toList(),
+                agreement.report());
     }
 
-    /// Makes process sets, the same on every rank.
+    /// Adds process sets, the same on every rank.
     ///
     /// @param wanted the ranks of each
     /// @throws MismatchException on every rank, when the ranks request different sets
     /// @throws IllegalArgumentException on every rank, when a set is not possible
     List<ProcessSet> add(List<List<Integer>> wanted) {
         return agreement.change(
-                "making process sets",
-                inOrder(wanted),
+                () -> "adding process sets " + wanted.stream().map(this::inOrder).toList(),
                 () -> {
-                    List<List<Integer>> sorted = new ArrayList<>();
+                    SortedMap<Integer, List<Integer>> numbered = new TreeMap<>();
                     for (List<Integer> ranks : wanted) {
-                        sorted.add(unique(sorted(ranks), sorted));
+                        List<Integer> sorted = unique(sorted(ranks), numbered.values());
+                        numbered.put(freeId(numbered.keySet()), sorted);
                     }
-                    List<ProcessSet> made = new ArrayList<>();
-                    for (List<Integer> ranks : sorted) {
-                        made.add(make(freeId(), ranks));
-                    }
-                    return made;
+                    return addAll(numbered);
                 });
     }
 
-    /// Makes the process sets of an earlier generation again, with the numbers they had.
+    /// Adds the process sets of an earlier generation again, with the numbers they had.
     ///
     /// @param former the ranks of each, by number: the same on every rank
     /// @throws MismatchException on every rank, when it is not
     /// @throws IllegalArgumentException on every rank, when a set was never possible
-    void rebuild(SortedMap<Integer, List<Integer>> former) {
-        boolean _ =
+    void addAgain(SortedMap<Integer, List<Integer>> former) {
+        List<ProcessSet> _ =
                 agreement.change(
-                        "rebuilding process sets",
-                        inOrder(former.values()),
+                        () -> "adding process sets "
+                                        + former.values().stream().map(this::inOrder).toList(),
                         () -> {
-                            former.forEach((id, ranks) -> make(id, sorted(ranks)));
-                            return true;
+                            SortedMap<Integer, List<Integer>> sorted = new TreeMap<>();
+                            former.forEach((id, ranks) -> sorted.put(id, sorted(ranks)));
+                            return addAll(sorted);
                         });
     }
 
-    /// What the ranks compare. They may name the members of a set in different orders. Of a set
-    /// that names too many ranks, and so is not possible, only as many are sent as prove that.
-    private List<List<Integer>> inOrder(Collection<List<Integer>> requested) {
-        int limit = context.members().size() + 1;
-        return requested.stream()
-                .map(ranks -> ranks.stream().sorted().limit(limit).toList())
-                .toList();
+    /// A set as the ranks compare it. They may name its members in different orders. Of a set that
+    /// names too many ranks, and so is not possible, only as many are sent as prove that.
+    private List<Integer> inOrder(List<Integer> ranks) {
+        return ranks.stream().sorted().limit(context.members().size() + 1L).toList();
     }
 
     /// The ranks of each set by number, without the set of all ranks.
@@ -154,28 +144,18 @@ final class ProcessSets {
     ///
     /// @return false, on every rank, for the set of all ranks and for one that was removed before
     boolean remove(ProcessSet set) {
-        return agreement.change(
-                "removing a process set",
-                List.of(List.of(set.id())),
-                () -> {
-                    RegisteredProcessSet known = removable(set);
-                    if (known != null) {
-                        end(known);
-                    }
-                    return known != null;
-                });
+        return agreement.change(() -> "removing process set " + set.id(), () -> end(set));
     }
 
-    private void end(RegisteredProcessSet set) {
-        ProcessSetRuntime runtime = set.runtime;
-        set.runtime = null;
-        if (runtime != null) {
-            runtime.stop(
-                    new ShutDownException(
-                            "process set %d of ranks %s was removed"
-                                    .formatted(set.id(), set.ranks())));
-            context.state().unregister(set.id(), runtime.state());
+    /// Ends a set on all ranks.
+    ///
+    /// @return whether it was registered
+    private boolean end(ProcessSet set) {
+        RegisteredProcessSet removed = unregister(set);
+        if (removed == null) {
+            return false;
         }
+        ProcessSetRuntime runtime = removed.stop(new ShutDownException(set + " was removed"));
         try {
             // No rank may free memory that another rank still reads.
             agreement.awaitAll("removed");
@@ -184,9 +164,11 @@ final class ProcessSets {
                 runtime.close();
             }
         }
+        return true;
     }
 
-    private synchronized @Nullable RegisteredProcessSet removable(ProcessSet set) {
+    /// @return null for the set of all ranks and for one that is not registered
+    private synchronized @Nullable RegisteredProcessSet unregister(ProcessSet set) {
         if (set.id() == 0 || sets.get(set.id()) != set) {
             return null;
         }
@@ -222,7 +204,7 @@ final class ProcessSets {
 
     /// Not checked for sets of an earlier generation: if that had more ranks, a set of some of them
     /// may be the set of all ranks now.
-    private List<Integer> unique(List<Integer> sorted, List<List<Integer>> others) {
+    private List<Integer> unique(List<Integer> sorted, Collection<List<Integer>> others) {
         boolean known = all().stream().anyMatch(set -> set.ranks().equals(sorted));
         if (known || others.contains(sorted)) {
             throw new IllegalArgumentException(
@@ -231,26 +213,32 @@ final class ProcessSets {
         return sorted;
     }
 
-    /// Makes a set in steps that all ranks take together, members or not. A step that fails on one
+    private List<ProcessSet> addAll(SortedMap<Integer, List<Integer>> ranksById) {
+        List<ProcessSet> added = new ArrayList<>();
+        ranksById.forEach((id, ranks) -> added.add(addOne(id, ranks)));
+        return added;
+    }
+
+    /// Adds a set in steps that all ranks take together, members or not. A step that fails on one
     /// rank fails on all of them: no rank then has the set, and none waits for it.
-    private ProcessSet make(int id, List<Integer> ranks) {
+    private ProcessSet addOne(int id, List<Integer> ranks) {
         RankSet set = new RankSet(id, ranks, context.rank());
         int channel = channels++;
-        RegisteredProcessSet made = new RegisteredProcessSet(set);
+        RegisteredProcessSet added = new RegisteredProcessSet(set);
         if (set.isIncluded()) {
-            start(made, channel);
+            start(added, channel);
         } else {
             agreement.step(set, "memory of channel " + channel, () -> "");
             agreement.step(set, "memory mapped of channel " + channel, () -> "");
         }
         synchronized (this) {
-            sets.put(set.id(), made);
+            sets.put(set.id(), added);
         }
-        return made;
+        return added;
     }
 
-    private void start(RegisteredProcessSet made, int channel) {
-        RankSet set = made.set;
+    private void start(RegisteredProcessSet added, int channel) {
+        RankSet set = added.set;
         AtomicReference<SharedMemoryFactory.@Nullable Region> opened = new AtomicReference<>();
         try {
             List<String> addresses =
@@ -275,7 +263,7 @@ final class ProcessSets {
                     });
             region.unlink();
             SharedMemory memory = Objects.requireNonNull(mapped.get());
-            made.run(connect(set, channel, members, memory));
+            added.run(connect(set, channel, members, memory));
         } catch (RuntimeException | Error e) {
             SharedMemoryFactory.Region region = opened.get();
             if (region != null) {
@@ -296,9 +284,10 @@ final class ProcessSets {
         }
     }
 
-    private synchronized int freeId() {
+    /// The lowest number that is neither in use nor in `taken`.
+    private synchronized int freeId(Set<Integer> taken) {
         int id = 1;
-        while (sets.containsKey(id)) {
+        while (sets.containsKey(id) || taken.contains(id)) {
             id++;
         }
         return id;
@@ -334,6 +323,19 @@ final class ProcessSets {
         void run(ProcessSetRuntime started) {
             runtime = started;
             communicator = communicatorFactory.communicator(set, started, this);
+        }
+
+        /// Fails its operations, now and later.
+        ///
+        /// @return what the caller has to close; null if this rank is not in the set
+        @Nullable ProcessSetRuntime stop(HorovodException reason) {
+            ProcessSetRuntime running = runtime;
+            runtime = null;
+            if (running != null) {
+                running.stop(reason);
+                context.state().unregister(set.id(), running.state());
+            }
+            return running;
         }
 
         @Override

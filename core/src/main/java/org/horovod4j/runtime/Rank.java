@@ -139,16 +139,16 @@ public final class Rank implements AutoCloseable {
         return processSets;
     }
 
-    /// Creates process sets at the start; see [Communicator#addProcessSet].
+    /// Adds process sets at the start; see [Communicator#addProcessSet].
     ///
     /// @param ranks of each set
     public List<ProcessSet> addProcessSets(List<List<Integer>> ranks) {
         return processSets.add(ranks);
     }
 
-    /// See [ProcessSets#rebuild].
-    void rebuildProcessSets(SortedMap<Integer, List<Integer>> former) {
-        processSets.rebuild(former);
+    /// See [ProcessSets#addAgain].
+    void addProcessSetsAgain(SortedMap<Integer, List<Integer>> former) {
+        processSets.addAgain(former);
     }
 
     void startTimeline(Path file, boolean markCycles) {

@@ -98,7 +98,7 @@ class StallIT {
             }
             switch (args[0]) {
                 case "join" -> reportStalled(Hvd::join);
-                case "make" -> reportStalled(() -> Hvd.addProcessSet(0, 2));
+                case "add" -> reportStalled(() -> Hvd.addProcessSet(0, 2));
                 default -> throw new IllegalArgumentException(args[0]);
             }
         }
@@ -111,8 +111,8 @@ class StallIT {
                     """
                     join | auto | join has waited for %d s, in which no rank did anything
                     join | tcp  | join has waited for %d s, in which no rank did anything
-                    make | auto | making process sets [[0, 2]] has waited for %d s
-                    make | tcp  | making process sets [[0, 2]] has waited for %d s
+                    add  | auto | adding process sets [[0, 2]] has waited for %d s
+                    add  | tcp  | adding process sets [[0, 2]] has waited for %d s
                     """)
     void stalledCollectiveCallsAreReported(String call, String transport, String message)
             throws Exception {
@@ -127,7 +127,7 @@ class StallIT {
             textBlock =
                     """
                     join | join has waited for %d s, in which no rank did anything
-                    make | making process sets [[0, 2]] has waited for %d s
+                    add  | adding process sets [[0, 2]] has waited for %d s
                     """)
     void stalledCollectiveCallsAreReportedBetweenHosts(String call, String message)
             throws Exception {

@@ -22,7 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/// A process set cannot be made on one rank.
+/// A process set cannot be added on one rank.
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting
 final class ProcessSetFailureTest {
     private static final int SIZE = 3;
@@ -65,7 +65,7 @@ final class ProcessSetFailureTest {
                 assertThat(failure)
                         .isInstanceOf(HorovodException.class)
                         .hasMessageContainingAll(
-                                "making process set [0, 1]: it failed on rank 1",
+                                "adding process set [0, 1]: it failed on rank 1",
                                 "no room for shared memory");
             }
             assertThat(communicator.processSets()).hasSize(1);

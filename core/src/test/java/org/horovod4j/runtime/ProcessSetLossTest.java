@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
-/// A rank ends while its process set is created, when the others map its memory.
+/// A rank ends while its process set is added, when the others map its memory.
 final class ProcessSetLossTest {
     private final SortedMap<Integer, List<Integer>> former =
             new TreeMap<>(Map.of(1, List.of(0, 1)));
@@ -34,7 +34,7 @@ final class ProcessSetLossTest {
                     threads.submit(
                             () -> {
                                 try (Rank rank = rank(0, this::missing)) {
-                                    rank.rebuildProcessSets(former);
+                                    rank.addProcessSetsAgain(former);
                                 }
                             });
             Future<?> victim =
@@ -50,7 +50,7 @@ final class ProcessSetLossTest {
                                                     lossSeen.join();
                                                     return new IllegalStateException("the end");
                                                 }));
-                                ending.get().rebuildProcessSets(former);
+                                ending.get().addProcessSetsAgain(former);
                             });
             try {
                 assertThatThrownBy(survivor::get)

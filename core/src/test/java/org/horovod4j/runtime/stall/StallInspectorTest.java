@@ -168,23 +168,23 @@ final class StallInspectorTest {
 
     @Test
     void stalledProcessSetChangeNamesMissingRanks() {
-        reports.set(0, changing(3, since("making process sets [[0, 1]]", 62)));
+        reports.set(0, changing(3, since("adding process sets [[0, 1]]", 62)));
         reports.set(1, in(set(0, 7, 90, null), set(1, 3, 90, null, since("allreduce of 'a'", 5))));
-        reports.set(2, changing(3, since("making process sets [[0, 1]]", 30)));
+        reports.set(2, changing(3, since("adding process sets [[0, 1]]", 30)));
         inspect();
         assertThat(warnings)
                 .singleElement()
                 .asString()
-                .contains("making process sets [[0, 1]] has waited for 62 s")
+                .contains("adding process sets [[0, 1]] has waited for 62 s")
                 .contains("called on ranks 0, 2, missing on rank 1")
                 .contains("rank 1 has in flight allreduce of 'a' (5.0 s), in process set 1");
     }
 
     @Test
     void ranksPastAProcessSetChangeAreNotMissing() {
-        reports.set(0, changing(3, since("removing a process set [[1]]", 300)));
+        reports.set(0, changing(3, since("removing process set 1", 300)));
         reports.set(1, changing(3, null));
-        reports.set(2, changing(4, since("making process sets [[0]]", 1)));
+        reports.set(2, changing(4, since("adding process sets [[0]]", 1)));
         inspect();
         assertThat(warnings).isEmpty();
         assertThat(shutdowns).isEmpty();
@@ -194,7 +194,7 @@ final class StallInspectorTest {
     void reportSaysWhatMissingRanksAreDoing() {
         reports.set(0, in(set(0, 7, 90, null, since("allreduce of 'a'", 90))));
         reports.set(1, joined(90, 7, 90));
-        reports.set(2, changing(1, since("making process sets [[0, 2]]", 80)));
+        reports.set(2, changing(1, since("adding process sets [[0, 2]]", 80)));
         inspect();
         assertThat(warnings)
                 .hasSize(2)
@@ -203,7 +203,7 @@ final class StallInspectorTest {
                                 assertThat(story)
                                         .contains("submitted on rank 0, missing on rank 2")
                                         .contains(
-                                                "rank 2 is making process sets [[0, 2]] (80.0 s)"))
+                                                "rank 2 is adding process sets [[0, 2]] (80.0 s)"))
                 .anySatisfy(
                         story ->
                                 assertThat(story)
