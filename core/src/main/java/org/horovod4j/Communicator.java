@@ -361,6 +361,7 @@ public interface Communicator extends AutoCloseable {
     /// Removes a process set, on all ranks of the job together. Operations in flight in it fail.
     ///
     /// @return false for the set of all ranks, and for a set that was removed before
+    /// @throws MismatchException when the ranks pass different sets
     boolean removeProcessSet(ProcessSet processSet);
 
     /// Starts a trace file for `chrome://tracing` or Perfetto. A trace that is being written is

@@ -118,13 +118,18 @@ final class ProcessSets {
     void addAgain(SortedMap<Integer, List<Integer>> former) {
         List<ProcessSet> _ =
                 agreement.change(
-                        () -> "adding process sets "
-                                        + former.values().stream().map(this::inOrder).toList(),
+                        () -> "adding process sets " + numbered(former),
                         () -> {
                             SortedMap<Integer, List<Integer>> sorted = new TreeMap<>();
                             former.forEach((id, ranks) -> sorted.put(id, sorted(ranks)));
                             return addAll(sorted);
                         });
+    }
+
+    private List<String> numbered(SortedMap<Integer, List<Integer>> former) {
+        return former.entrySet().stream()
+                .map(set -> "%d of ranks %s".formatted(set.getKey(), inOrder(set.getValue())))
+                .toList();
     }
 
     /// A set as the ranks compare it. They may name its members in different orders. Of a set that
@@ -143,8 +148,16 @@ final class ProcessSets {
     /// Removes a process set. Its operations in flight fail.
     ///
     /// @return false, on every rank, for the set of all ranks and for one that was removed before
+    /// @throws MismatchException on every rank, when the ranks pass different sets
     boolean remove(ProcessSet set) {
-        return agreement.change(() -> "removing process set " + set.id(), () -> end(set));
+        return agreement.change(() -> removal(set), () -> end(set));
+    }
+
+    /// A number may be used again, so ranks may have different sets with one number.
+    private synchronized String removal(ProcessSet set) {
+        boolean present = set.id() == 0 || sets.get(set.id()) == set;
+        return "removing process set %d%s"
+                .formatted(set.id(), present ? "" : ", which was removed before");
     }
 
     /// Ends a set on all ranks.

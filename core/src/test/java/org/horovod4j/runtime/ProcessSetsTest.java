@@ -228,6 +228,29 @@ class ProcessSetsTest {
                         """);
     }
 
+    /// The number of a removed set is used again.
+    @MultiRankLayouts
+    void removingDifferentSetsOfOneNumberFails(Layout layout) {
+        layout.world()
+                .run(
+                        comm -> {
+                            ProcessSet former = comm.addProcessSet(0);
+                            assertThat(comm.removeProcessSet(former)).isTrue();
+                            ProcessSet current = comm.addProcessSet(1);
+                            assertThat(current.id()).isEqualTo(former.id());
+                            ProcessSet mine = comm.rank() == 0 ? former : current;
+                            assertThatThrownBy(() -> comm.removeProcessSet(mine))
+                                    .isInstanceOf(MismatchException.class)
+                                    .hasMessageContaining(
+                                            """
+                                              rank 0: removing process set 1, which was removed before
+                                              rank 1: removing process set 1
+                                            """);
+                            assertThat(comm.removeProcessSet(former)).isFalse();
+                            assertThat(comm.removeProcessSet(current)).isTrue();
+                        });
+    }
+
     @MultiRankLayouts
     void operationsInFlightInARemovedSetFail(Layout layout) {
         layout.world()
