@@ -226,10 +226,24 @@ final class ProcessSets {
         return sorted;
     }
 
+    /// Adds all of these sets or none. A failure reaches all ranks, so they take back the same sets.
     private List<ProcessSet> addAll(SortedMap<Integer, List<Integer>> ranksById) {
         List<ProcessSet> added = new ArrayList<>();
-        ranksById.forEach((id, ranks) -> added.add(addOne(id, ranks)));
-        return added;
+        try {
+            ranksById.forEach((id, ranks) -> added.add(addOne(id, ranks)));
+            return added;
+        } catch (RuntimeException | Error e) {
+            added.forEach(set -> takeBack(set, e));
+            throw e;
+        }
+    }
+
+    private void takeBack(ProcessSet set, Throwable failure) {
+        try {
+            boolean _ = end(set);
+        } catch (RuntimeException | Error e) { // such as the loss that is the failure
+            failure.addSuppressed(e);
+        }
     }
 
     /// Adds a set in steps that all ranks take together, members or not. A step that fails on one
@@ -293,7 +307,8 @@ final class ProcessSets {
         try {
             return runtimeFactory.start(set, channel, members, memory);
         } catch (RuntimeException | Error e) {
-            throw context.failureHandler().explain(e, set.ranks());
+            // A copy: all waits that a shutdown ends get the same exception.
+            throw context.failureHandler().explain(e, set.ranks()).atCaller();
         }
     }
 

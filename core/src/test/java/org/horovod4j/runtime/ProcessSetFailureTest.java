@@ -82,6 +82,42 @@ final class ProcessSetFailureTest {
     }
 
     @Test
+    void failureOfTheLastSetEndsAllSetsOfTheCall() throws Exception {
+        onAllRanks(this::failInSecondSet);
+    }
+
+    private void failInSecondSet(int number) {
+        RecordingMemory memory = new RecordingMemory();
+        try (Rank rank = allRanks.start(number, memory)) {
+            if (number == FAILING) {
+                memory.beforeOpen(
+                        () -> {
+                            if (!memory.mapped.isEmpty()) {
+                                throw new UnsupportedOperationException();
+                            }
+                        });
+            }
+            List<List<Integer>> sets = List.of(List.of(0, 1), List.of(1, 2));
+            Throwable failure = catchThrowable(() -> rank.addProcessSets(sets));
+            if (number == FAILING) {
+                assertThat(failure).isInstanceOf(UnsupportedOperationException.class);
+            } else {
+                assertThat(failure)
+                        .isInstanceOf(HorovodException.class)
+                        .hasMessageContainingAll(
+                                "adding process set [1, 2]: it failed on rank 1",
+                                "java.lang.UnsupportedOperationException");
+            }
+            assertThat(failure.getSuppressed()).isEmpty();
+            assertThat(memory.mapped)
+                    .hasSize(number == 2 ? 0 : 1)
+                    .allMatch(ended -> !ended.region(0).scope().isAlive());
+            memory.beforeOpen(() -> {});
+            assertNoSetWasAdded(rank.communicator());
+        }
+    }
+
+    @Test
     void formerSetsWithDifferentNumbersFail() throws Exception {
         onAllRanks(
                 number -> {
