@@ -180,8 +180,16 @@ final class ProcessSets {
         return true;
     }
 
+    /// @throws HorovodException after [#stop]: [#close] might miss the set
+    private synchronized void register(RegisteredProcessSet set) {
+        agreement.checkNotStopped();
+        sets.put(set.id(), set);
+    }
+
     /// @return null for the set of all ranks and for one that is not registered
+    /// @throws HorovodException after [#stop]: then [#close] frees the set
     private synchronized @Nullable RegisteredProcessSet unregister(ProcessSet set) {
+        agreement.checkNotStopped();
         if (set.id() == 0 || sets.get(set.id()) != set) {
             return null;
         }
@@ -190,7 +198,7 @@ final class ProcessSets {
 
     /// Fails all operations, now and later.
     void stop(HorovodException reason) {
-        agreement.stop(reason);
+        agreement.stop(reason); // first: a set that is not registered yet is then rejected
         runtimes().forEach(runtime -> runtime.stop(reason));
     }
 
@@ -258,8 +266,14 @@ final class ProcessSets {
             agreement.step(set, "memory of channel " + channel, () -> "");
             agreement.step(set, "memory mapped of channel " + channel, () -> "");
         }
-        synchronized (this) {
-            sets.put(set.id(), added);
+        try {
+            register(added);
+        } catch (HorovodException e) { // this rank leaves
+            ProcessSetRuntime runtime = added.stop(e);
+            if (runtime != null) {
+                runtime.close();
+            }
+            throw e;
         }
         return added;
     }

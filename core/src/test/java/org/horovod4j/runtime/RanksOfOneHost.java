@@ -8,6 +8,7 @@ import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.local.LocalMemoryDomain;
 import org.horovod4j.transport.local.LocalPipes;
 import org.horovod4j.transport.local.LocalTransport;
@@ -30,6 +31,16 @@ final class RanksOfOneHost {
 
     /// Starts a rank. Returns when all ranks are started.
     Rank start(int number, SharedMemoryFactory memory) {
+        return start(number, memory, transport(number));
+    }
+
+    /// The links that a rank has unless a test changes them.
+    LinkTransport transport(int number) {
+        return new LocalTransport(localPipes, number);
+    }
+
+    /// Starts a rank with its own links; see the other method.
+    Rank start(int number, SharedMemoryFactory memory, LinkTransport transport) {
         WorldState state = new WorldState();
         ControlPlane control = rendezvous.controlPlane(number);
         long pid = ProcessHandle.current().pid();
@@ -43,7 +54,7 @@ final class RanksOfOneHost {
                         state,
                         domain.memory(number),
                         memory,
-                        new LocalTransport(localPipes, number),
+                        transport,
                         Clock.SYSTEM,
                         Kernels.scalar(),
                         AllreduceChoice.AUTO,
