@@ -78,51 +78,59 @@ final class ProcessSetRuntime {
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
         IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
 
-        PointToPoint data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
-        Links control = links(context, set, 2 * channel + 1, state);
-        LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
-        CostModel costs;
+        PointToPoint data = null;
+        Links control = null;
+        Backend backend = null;
         try {
-            costs =
+            data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
+            control = links(context, set, 2 * channel + 1, state);
+            LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
+            CostModel costs =
                     new LinkCalibration(context.clock(), context.kernels())
                             .run(topology, data, localGroup);
+            state.complete(0);
+
+            ActivityLog activities = new ActivityLog(recorder);
+            AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
+            CrossGroup crossGroup = new CrossGroup(topology, data, selector);
+            backend = new CpuBackend(localGroup, crossGroup, context.kernels(), activities);
+            backend.tune(context.settings().tuning());
+
+            Coordinator coordinator =
+                    set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;
+            FailureHandler failureHandler = context.failureHandler();
+            CycleAgent agent =
+                    new CycleAgent(
+                            threadName(context, set),
+                            new ProcessSetContext(
+                                    set.id(),
+                                    set.rank(),
+                                    set.size(),
+                                    coordinator,
+                                    control,
+                                    backend,
+                                    new Dispatcher(backend, set.rank(), set.ranks()),
+                                    state,
+                                    oversubscribed,
+                                    context.settings().tuning(),
+                                    recorder,
+                                    activities,
+                                    context.clock()),
+                            stepListener(context, autotuner, set, coordinator),
+                            failure -> failureHandler.explain(failure, set.ranks()));
+            return new ProcessSetRuntime(set, state, backend, agent, control);
         } catch (RuntimeException | Error e) {
-            data.close();
-            control.close();
+            if (backend != null) {
+                backend.close(); // closes `data` and `memory` too
+            } else if (data != null) {
+                data.close();
+            }
+            if (control != null) {
+                control.close();
+            }
             context.state().unregister(set.id(), state);
             throw e;
         }
-        state.complete(0);
-
-        ActivityLog activities = new ActivityLog(recorder);
-        AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
-        CrossGroup crossGroup = new CrossGroup(topology, data, selector);
-        Backend backend = new CpuBackend(localGroup, crossGroup, context.kernels(), activities);
-        backend.tune(context.settings().tuning());
-
-        Coordinator coordinator =
-                set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;
-        FailureHandler failureHandler = context.failureHandler();
-        CycleAgent agent =
-                new CycleAgent(
-                        threadName(context, set),
-                        new ProcessSetContext(
-                                set.id(),
-                                set.rank(),
-                                set.size(),
-                                coordinator,
-                                control,
-                                backend,
-                                new Dispatcher(backend, set.rank(), set.ranks()),
-                                state,
-                                oversubscribed,
-                                context.settings().tuning(),
-                                recorder,
-                                activities,
-                                context.clock()),
-                        stepListener(context, autotuner, set, coordinator),
-                        failure -> failureHandler.explain(failure, set.ranks()));
-        return new ProcessSetRuntime(set, state, backend, agent, control);
     }
 
     private static Links links(

@@ -28,6 +28,7 @@ public interface SharedMemory extends AutoCloseable {
     /// The memory of `member` at `location`, mapped on first use.
     MemorySegment resolve(int member, Location location);
 
+    /// Frees the memory. Later calls do nothing.
     @Override
     void close();
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.RankInfo;
@@ -80,6 +81,21 @@ final class ProcessSetLossTest {
                 .isInstanceOf(ShutDownException.class)
                 .hasMessageContaining("this rank has called shutdown");
         assertFreed(memory, closing.get());
+    }
+
+    @Test
+    void failureToConnectFreesTheSet() {
+        RecordingMemory memory = new RecordingMemory();
+        Runnable failure =
+                () -> {
+                    throw new IllegalStateException("no free port");
+                };
+        try (Rank rank = singleRank(memory, failure)) {
+            assertThatThrownBy(() -> rank.addProcessSetsAgain(single))
+                    .isInstanceOf(HorovodException.class)
+                    .hasRootCauseMessage("no free port");
+            assertFreed(memory, rank);
+        }
     }
 
     private static void assertFreed(RecordingMemory memory, Rank rank) {

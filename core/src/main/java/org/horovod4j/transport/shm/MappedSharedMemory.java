@@ -191,6 +191,9 @@ public final class MappedSharedMemory implements SharedMemory {
 
     @Override
     public synchronized void close() {
+        if (!arena.scope().isAlive()) {
+            return;
+        }
         try {
             ownRegion.close();
             for (SharedFile block : blocks.values()) {
