@@ -10,6 +10,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,12 +60,13 @@ class AutotuneIT {
     }
 
     @ParameterizedTest(name = "transport {0}")
-    @ValueSource(strings = {"auto", "tcp"})
+    @ValueSource(strings = "auto")
+    @SlowCases("tcp")
     void tuningResultIsUsedByNextJob(String transport) throws Exception {
         Path log = folder.resolve("autotune.csv");
         Path saved = folder.resolve("autotune.properties");
         TestJobPlan plan =
-                tuned(TestJobPlan.of(2, Worker.class, "500"), log)
+                tuned(TestJobPlan.of(2, Worker.class, "500").compiledFully(), log)
                         .with(Options.TRANSPORT, transport)
                         .with(RuntimeOptions.AUTOTUNE_FILE, saved.toString());
         try (TestJob testJob = plan.start()) {
@@ -99,7 +101,7 @@ class AutotuneIT {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
                 TestJob testJob =
-                        tuned(TestJobPlan.of(4, Worker.class, "7000"), log)
+                        tuned(TestJobPlan.of(4, Worker.class, "7000").compiledFully(), log)
                                 .with(RuntimeOptions.AUTOTUNE_MAX_SAMPLES, "24")
                                 .onHosts(alpha, beta)
                                 .start()) {

@@ -3,6 +3,7 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,13 +34,8 @@ class ElasticRuntimeIT {
     /// Where the victim is killed: while the others are in the allreduce, in the check for hosts
     /// after a commit, or in the broadcast of the state.
     @ParameterizedTest(name = "worker {0} in {1}")
-    @CsvSource({
-        "0, allreduce@3",
-        "1, allreduce@3",
-        "2, commit@3",
-        "0, sync@0",
-        "1, sync@0",
-    })
+    @CsvSource({"0, allreduce@3", "2, commit@3", "1, sync@0"})
+    @SlowCases({"1, allreduce@3", "0, sync@0"})
     void killedWorkerIsSurvived(int victim, String moment) throws Exception {
         try (ElasticTestJob job = new ElasticTestJob(3)) {
             for (int i = 0; i < 3; i++) {
@@ -52,7 +48,8 @@ class ElasticRuntimeIT {
     }
 
     @ParameterizedTest(name = "worker {0}")
-    @ValueSource(ints = {0, 2})
+    @ValueSource(ints = 0)
+    @SlowCases("2")
     void workerKilledDuringRendezvousIsExcluded(int victim) throws Exception {
         try (ElasticTestJob job = new ElasticTestJob(3)) {
             job.assignWithoutNotifying(victim);
@@ -145,7 +142,8 @@ class ElasticRuntimeIT {
     /// A stopped process keeps its connections open, so only its silence shows. When it resumes,
     /// its generation has ended.
     @ParameterizedTest(name = "worker {0}")
-    @ValueSource(ints = {0, 1})
+    @ValueSource(ints = 1)
+    @SlowCases("0")
     void frozenWorkerIsDeclaredLostAndDoesNotAffectLaterGenerations(int victim) throws Exception {
         try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(2))) {
             for (int i = 0; i < 3; i++) {

@@ -223,6 +223,7 @@ final class ElasticTestJob implements AutoCloseable {
         all.put(ElasticOptions.WORKER.variable(), Integer.toString(worker));
         all.put(ElasticOptions.PORT.variable(), Integer.toString(desk.address().getPort()));
         all.put(Options.HOSTNAME.variable(), TestJobPlan.HOST);
+        all.put(Options.KERNELS.variable(), "scalar");
         all.put(Options.RENDEZVOUS_ADDR.variable(), "127.0.0.1");
         all.put(Options.RENDEZVOUS_PORT.variable(), Integer.toString(server.address().getPort()));
         all.put(Options.RENDEZVOUS_SERVER.variable(), "launcher");

@@ -8,6 +8,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -50,7 +51,8 @@ class EncryptionIT {
     }
 
     @ParameterizedTest(name = "HOROVOD_TLS={0}, {1} streams")
-    @CsvSource({"0, 1", "1, 1", "1, 4"})
+    @CsvSource({"0, 1", "1, 4"})
+    @SlowCases("1, 1")
     void encryptedTrafficHidesTensorsAndHosts(int tls, int streams) throws Exception {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class)

@@ -11,6 +11,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -75,7 +76,8 @@ class InterruptIT {
     }
 
     @ParameterizedTest(name = "transport {0}, encrypted {1}, rendezvous by {2}")
-    @CsvSource({"auto, 0, LAUNCHER", "tcp, 0, RANK0", "tcp, 1, LAUNCHER"})
+    @CsvSource({"auto, 0, LAUNCHER"})
+    @SlowCases({"tcp, 0, RANK0", "tcp, 1, LAUNCHER"})
     void interruptsEndNothing(String transport, String tls, RendezvousHost server)
             throws Exception {
         assertSucceeds(

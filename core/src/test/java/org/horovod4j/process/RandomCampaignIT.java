@@ -174,12 +174,13 @@ class RandomCampaignIT {
 
     private static TestJobPlan plan(long seed, Random random, int failing, int round, Fault fault) {
         return TestJobPlan.of(
-                2 + random.nextInt(4),
-                Worker.class,
-                Long.toString(seed),
-                Integer.toString(ROUNDS),
-                Integer.toString(failing),
-                Integer.toString(round),
-                fault.name());
+                        2 + random.nextInt(4),
+                        Worker.class,
+                        Long.toString(seed),
+                        Integer.toString(ROUNDS),
+                        Integer.toString(failing),
+                        Integer.toString(round),
+                        fault.name())
+                .compiledFully();
     }
 }

@@ -11,6 +11,8 @@ import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.SlowCases;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -69,9 +71,13 @@ class RuntimeIT {
     }
 
     @ParameterizedTest(name = "{0} ranks, transport {1}")
-    @CsvSource({"2, auto", "4, auto", "3, tcp"})
+    @CsvSource({"4, auto"})
+    @SlowCases({"2, auto", "3, tcp"})
     void acceptanceTestsPass(int size, String transport) throws Exception {
-        TestJobPlan plan = TestJobPlan.of(size, Worker.class).with(Options.TRANSPORT, transport);
+        TestJobPlan plan =
+                TestJobPlan.of(size, Worker.class)
+                        .compiledFully()
+                        .with(Options.TRANSPORT, transport);
         try (TestJob testJob = plan.start()) {
             finish(testJob);
         }
@@ -81,7 +87,11 @@ class RuntimeIT {
     void acceptanceTestsPassBetweenHosts() throws Exception {
         try (SimulatedHost alpha = new SimulatedHost();
                 SimulatedHost beta = new SimulatedHost();
-                TestJob testJob = TestJobPlan.of(4, Worker.class).onHosts(alpha, beta).start()) {
+                TestJob testJob =
+                        TestJobPlan.of(4, Worker.class)
+                                .compiledFully()
+                                .onHosts(alpha, beta)
+                                .start()) {
             finish(testJob);
         }
     }
@@ -89,13 +99,16 @@ class RuntimeIT {
     @Test
     void acceptanceTestsPassWithLiveJoinAverage() throws Exception {
         TestJobPlan plan =
-                TestJobPlan.of(3, Worker.class).with(RuntimeOptions.JOIN_AVERAGE, "live");
+                TestJobPlan.of(3, Worker.class)
+                        .compiledFully()
+                        .with(RuntimeOptions.JOIN_AVERAGE, "live");
         try (TestJob testJob = plan.start()) {
             finish(testJob);
         }
     }
 
     @Test
+    @Tag("slow")
     void acceptanceTestsPassWithoutFusion() throws Exception {
         try (TestJob testJob = unfused().start()) {
             finish(testJob);
@@ -119,6 +132,7 @@ class RuntimeIT {
 
     private static TestJobPlan unfused() {
         return TestJobPlan.of(3, Worker.class)
+                .compiledFully()
                 .with(RuntimeOptions.FUSION_THRESHOLD, "0")
                 .with(RuntimeOptions.DISABLE_GROUP_FUSION, "1");
     }

@@ -98,10 +98,11 @@ class SoakIT {
         System.out.println("seed " + seed);
         TestJobPlan plan =
                 TestJobPlan.of(
-                        RANKS,
-                        Worker.class,
-                        Long.toString(LENGTH.toSeconds()),
-                        Long.toString(seed));
+                                RANKS,
+                                Worker.class,
+                                Long.toString(LENGTH.toSeconds()),
+                                Long.toString(seed))
+                        .compiledFully();
         for (int rank = 0; rank < RANKS; rank++) {
             // All of the heap at once, or it would grow as the JVM likes.
             plan.withJvmOption(rank, "-Xms256m -XX:+AlwaysPreTouch");

@@ -9,6 +9,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.SlowCases;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -41,7 +43,8 @@ class StallIT {
     }
 
     @ParameterizedTest(name = "transport {0}")
-    @ValueSource(strings = {"auto", "tcp"})
+    @ValueSource(strings = "auto")
+    @SlowCases("tcp")
     void stallWarningNamesMissingRanksThenJobShutsDown(String transport) throws Exception {
         warnAndEnd(TestJobPlan.of(3, Worker.class).with(Options.TRANSPORT, transport));
     }
@@ -104,23 +107,19 @@ class StallIT {
         }
     }
 
-    @ParameterizedTest(name = "{0}, transport {1}")
+    @ParameterizedTest(name = "{0}")
     @CsvSource(
             delimiter = '|',
             textBlock =
                     """
-                    join | auto | join has waited for %d s, in which no rank did anything
-                    join | tcp  | join has waited for %d s, in which no rank did anything
-                    add  | auto | adding process sets [[0, 2]] has waited for %d s
-                    add  | tcp  | adding process sets [[0, 2]] has waited for %d s
+                    join | join has waited for %d s, in which no rank did anything
+                    add  | adding process sets [[0, 2]] has waited for %d s
                     """)
-    void stalledCollectiveCallsAreReported(String call, String transport, String message)
-            throws Exception {
-        watchCall(
-                TestJobPlan.of(3, MismatchedCaller.class, call).with(Options.TRANSPORT, transport),
-                message);
+    void stalledCollectiveCallsAreReported(String call, String message) throws Exception {
+        watchCall(TestJobPlan.of(3, MismatchedCaller.class, call), message);
     }
 
+    @Tag("slow")
     @ParameterizedTest(name = "{0}")
     @CsvSource(
             delimiter = '|',

@@ -27,12 +27,14 @@ final class TestJobPlan {
     private final Map<Integer, Map<String, String>> ownVariables = new HashMap<>();
     private final Map<Integer, List<String>> prefixes = new HashMap<>();
     private RendezvousHost server = RendezvousHost.LAUNCHER;
+    private boolean compiledFully;
 
     private TestJobPlan(int size, Class<?> program, List<String> arguments) {
         this.size = size;
         this.program = program;
         this.arguments = arguments;
         with(Options.HOSTNAME, HOST);
+        with(Options.KERNELS, "scalar");
         with(Options.START_TIMEOUT, "60"); // sixteen JVMs on two busy cores take their time
     }
 
@@ -61,6 +63,14 @@ final class TestJobPlan {
     /// Gives the JVM of one rank an option.
     TestJobPlan withJvmOption(int rank, String option) {
         ownVariables.computeIfAbsent(rank, _ -> new HashMap<>()).put("JAVA_TOOL_OPTIONS", option);
+        return this;
+    }
+
+    /// Compiles as a training program does, with vectors. Without this a rank uses the compiler
+    /// that starts fastest and the plain kernels: most tests end before more would help.
+    TestJobPlan compiledFully() {
+        compiledFully = true;
+        variables.remove(Options.KERNELS.variable());
         return this;
     }
 
@@ -113,6 +123,9 @@ final class TestJobPlan {
     }
 
     List<String> commandOf(int rank) {
-        return TestRankCommand.of(prefixes.getOrDefault(rank, List.of()), program, arguments);
+        List<String> prefix = prefixes.getOrDefault(rank, List.of());
+        return compiledFully
+                ? TestRankCommand.compiledFully(prefix, program, arguments)
+                : TestRankCommand.of(prefix, program, arguments);
     }
 }

@@ -39,7 +39,18 @@ final class TestRankCommand {
 
     /// @param prefix a command that runs the command that follows its own arguments
     static List<String> of(List<String> prefix, Class<?> program, List<String> arguments) {
-        TestJvm jvm = withFlags(TestJvm.of(program, arguments.toArray(String[]::new)));
+        return command(prefix, program, arguments, "-XX:TieredStopAtLevel=1");
+    }
+
+    /// With the compiler that vectors need. Most tests end before it would help.
+    static List<String> compiledFully(
+            List<String> prefix, Class<?> program, List<String> arguments) {
+        return command(prefix, program, arguments);
+    }
+
+    private static List<String> command(
+            List<String> prefix, Class<?> program, List<String> arguments, String... flags) {
+        TestJvm jvm = withFlags(TestJvm.of(program, arguments.toArray(String[]::new))).with(flags);
         return Archive.OF_RANKS.apply(jvm).words(prefix);
     }
 

@@ -19,6 +19,7 @@ import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.runtime.timeline.ParsedTrace;
 import org.horovod4j.runtime.timeline.Timeline;
 import org.horovod4j.testsupport.SimulatedHost;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,7 +67,8 @@ class TimelineIT {
     }
 
     @ParameterizedTest(name = "transport {0}")
-    @ValueSource(strings = {"auto", "tcp"})
+    @ValueSource(strings = "auto")
+    @SlowCases("tcp")
     void rankZeroWritesEachRequestedTimeline(String transport) throws Exception {
         Path flight = folder.resolve("rank1.jfr");
         TestJobPlan plan =

@@ -1,6 +1,7 @@
 package org.horovod4j.testing;
 
 import org.horovod4j.testing.World.Transport;
+import org.horovod4j.testsupport.SlowCases;
 
 import java.util.Arrays;
 import java.util.Map;
@@ -11,18 +12,17 @@ import java.util.stream.Stream;
 public record Layout(int size, int hosts, Transport transport, boolean tls) {
     private static final int[] SIZES = {1, 2, 3, 4, 5, 8, 16};
     private static final int MAX_HOSTS = 3;
-    private static final boolean ALL = "all".equals(System.getProperty("horovod4j.layouts"));
 
     public Layout(int size, int hosts, Transport transport) {
         this(size, hosts, transport, false);
     }
 
-    /// Every size, every transport on every number of hosts, and the encrypted ones of [#few]. With
-    /// `-Dhorovod4j.layouts=all`, as the slow tests set it, every combination of them.
+    /// Every transport, small and large worlds, one and several hosts, and the encrypted ones of
+    /// [#few]. In the slow tests, every combination of them.
     ///
     /// Over TCP no ranks share memory, so the number of hosts does not matter.
     public static Stream<Layout> all() {
-        Stream<Layout> plain = ALL ? everyCombination() : everyValue();
+        Stream<Layout> plain = SlowCases.ENABLED ? everyCombination() : everyValue();
         return Stream.concat(plain, few().filter(Layout::tls));
     }
 
@@ -39,15 +39,11 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
         return Stream.of(
                 new Layout(1, 1, Transport.LOCAL),
                 new Layout(2, 2, Transport.LOCAL),
-                new Layout(3, 1, Transport.LOCAL),
                 new Layout(5, 2, Transport.LOCAL),
                 new Layout(16, 3, Transport.LOCAL),
-                new Layout(1, 1, Transport.SHM),
                 new Layout(2, 1, Transport.SHM),
                 new Layout(4, 2, Transport.SHM),
-                new Layout(5, 3, Transport.SHM),
                 new Layout(8, 1, Transport.SHM),
-                new Layout(2, 1, Transport.TCP),
                 new Layout(3, 1, Transport.TCP),
                 new Layout(8, 1, Transport.TCP));
     }
@@ -58,20 +54,26 @@ public record Layout(int size, int hosts, Transport transport, boolean tls) {
     }
 
     /// One layout for each path of a collective: one rank, one host, one rank per host, several
-    /// ranks per host, hosts of different size, sockets only, encrypted.
+    /// ranks per host, hosts of different size, sockets only, encrypted. In the slow tests, more of
+    /// each.
     public static Stream<Layout> few() {
-        return Stream.of(
-                new Layout(1, 1, Transport.LOCAL),
-                new Layout(3, 1, Transport.LOCAL),
-                new Layout(3, 3, Transport.LOCAL),
-                new Layout(5, 2, Transport.LOCAL),
-                new Layout(2, 1, Transport.SHM),
-                new Layout(4, 2, Transport.SHM),
-                new Layout(5, 3, Transport.SHM),
-                new Layout(2, 1, Transport.TCP),
-                new Layout(5, 1, Transport.TCP),
-                new Layout(3, 1, Transport.TCP, true),
-                new Layout(4, 2, Transport.SHM, true));
+        Stream<Layout> one =
+                Stream.of(
+                        new Layout(1, 1, Transport.LOCAL),
+                        new Layout(3, 3, Transport.LOCAL),
+                        new Layout(5, 2, Transport.LOCAL),
+                        new Layout(2, 1, Transport.SHM),
+                        new Layout(3, 1, Transport.TCP),
+                        new Layout(4, 2, Transport.SHM, true));
+        Stream<Layout> more =
+                Stream.of(
+                        new Layout(3, 1, Transport.LOCAL),
+                        new Layout(4, 2, Transport.SHM),
+                        new Layout(5, 3, Transport.SHM),
+                        new Layout(2, 1, Transport.TCP),
+                        new Layout(5, 1, Transport.TCP),
+                        new Layout(3, 1, Transport.TCP, true));
+        return SlowCases.ENABLED ? Stream.concat(one, more) : one;
     }
 
     /// The layouts of [#few] with more than one rank.

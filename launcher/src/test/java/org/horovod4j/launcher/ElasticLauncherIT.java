@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.assertj.core.api.InstanceOfAssertFactories;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,7 +33,8 @@ class ElasticLauncherIT {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 2})
+    @ValueSource(ints = 2)
+    @SlowCases("0")
     void killedWorkerIsReplaced(int victim) throws Exception {
         try (ElasticRun run = ElasticRun.train(signals, "-np 3 --min-np 2")) {
             run.awaitStep(5, 3);

@@ -3,6 +3,7 @@ package org.horovod4j.launcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SlowCases;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,7 +74,8 @@ class FailureIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"exit", "halt", "return", "shutdown", "before-init"})
+    @ValueSource(strings = {"exit", "shutdown"})
+    @SlowCases({"halt", "return", "before-init"})
     void rankThatEndsWithZeroTooEarlyIsFirstFailure(String way) throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(

@@ -9,6 +9,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.RankAction;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.testsupport.Processes;
+import org.horovod4j.testsupport.SlowCases;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -197,7 +198,8 @@ class LauncherFailureIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"TERM", "KILL"})
+    @ValueSource(strings = "KILL")
+    @SlowCases("TERM")
     void jobEndsWithLaunchingProgram(String signal) throws Exception {
         List<String> command =
                 List.of(

@@ -2,10 +2,10 @@
 ///
 /// Start with [ModuleRules] for the structure of the code, and with [TestJvm] and [Processes] for
 /// tests that start programs. [SimulatedHost] and [SshHosts] turn this machine into several.
-/// [ByteFuzzer] feeds changed bytes to decoders.
+/// [ByteFuzzer] feeds changed bytes to decoders. [SlowCases] keeps cases for the slow tests.
 ///
 /// - May depend on: `com.tngtech.archunit..`, `org.assertj..`, `org.awaitility..`,
-///   `org.junit.jupiter.api..`.
+///   `org.junit.jupiter..`.
 /// - Invariant: no class of Horovod4J is used here, so the tests of every module can use this one.
 @NullMarked
 package org.horovod4j.testsupport;
