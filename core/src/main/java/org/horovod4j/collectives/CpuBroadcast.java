@@ -1,8 +1,8 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.collectives.algorithm.LinkBroadcast;
 import org.horovod4j.collectives.algorithm.LinkGroup;
 import org.horovod4j.collectives.algorithm.StagedBroadcast;
-import org.horovod4j.collectives.algorithm.TreeBroadcast;
 import org.horovod4j.transport.LocalGroup;
 import org.horovod4j.transport.RegionLayout;
 
@@ -15,8 +15,8 @@ import java.util.List;
 /// receives the tensor over a link, and the others copy from it.
 ///
 /// The root receives nothing, so it could finish before the others have compared stamps. Therefore
-/// the first ranks of all hosts first run a barrier. It does not use the tree of the broadcast:
-/// ranks that disagree on the root would build different trees and wait forever.
+/// the first ranks of all hosts first run a barrier. It does not use the links of the broadcast:
+/// ranks that disagree on the root would use different ones and wait forever.
 final class CpuBroadcast {
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -59,7 +59,7 @@ final class CpuBroadcast {
     private void acrossHosts(long stamp, MemorySegment tensor, int rootRank) {
         List<Integer> senders = leaders(rootRank);
         int sender = local.ranks().indexOf(senders.get(cross.domainIndex()));
-        // The root's domain comes first, because the root of a tree is member 0.
+        // The root's domain comes first, because member 0 sends.
         int rootIndex = senders.indexOf(rootRank);
         Collections.rotate(senders, -rootIndex);
         if (local.index() == 0) {
@@ -69,7 +69,10 @@ final class CpuBroadcast {
         if (local.index() == sender) {
             LinkGroup group =
                     new LinkGroup(cross.pointToPoint(), senders, senders.indexOf(cross.rank()));
-            source = new TreeSource(new TreeBroadcast(group), tensor);
+            source =
+                    new LinkSource(
+                            new LinkBroadcast(group, StagedBroadcast.rounds(tensor.byteSize())),
+                            tensor);
         }
         local.barrier(stamp); // all ranks agree: tensors may be overwritten from here on
         staged.run(sender, source, tensor, 0, tensor.byteSize());
@@ -89,20 +92,20 @@ final class CpuBroadcast {
                 throw new IllegalStateException("this rank does not send for its host");
             };
 
-    /// Receives pieces from the parent in the tree and forwards them.
-    private record TreeSource(TreeBroadcast tree, MemorySegment tensor)
+    /// Receives pieces from another host and forwards them.
+    private record LinkSource(LinkBroadcast broadcast, MemorySegment tensor)
             implements StagedBroadcast.Source {
         @Override
         public void fill(long position, long count, MemorySegment region, long stage) {
-            if (tree.isRoot()) {
+            if (broadcast.isRoot()) {
                 MemorySegment.copy(tensor, position, region, stage, count);
             }
-            tree.run(region, stage, count);
+            broadcast.run(region, stage, count);
         }
 
         @Override
         public boolean isRemote() {
-            return !tree.isRoot();
+            return !broadcast.isRoot();
         }
     }
 }

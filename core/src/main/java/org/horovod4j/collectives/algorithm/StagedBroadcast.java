@@ -20,11 +20,16 @@ public final class StagedBroadcast {
         this.pipeline = new StagedPipeline(local);
     }
 
+    /// The number of pieces in which `length` bytes are copied.
+    public static long rounds(long length) {
+        return (length + RegionLayout.STAGE_BYTES - 1) / RegionLayout.STAGE_BYTES;
+    }
+
     /// Copies `length` bytes, which `source` writes to the stage of `root` piece by piece, to all
     /// members.
     public void run(int root, Source source, MemorySegment output, long outputOffset, long length) {
         pipeline.run(
-                (length + RegionLayout.STAGE_BYTES - 1) / RegionLayout.STAGE_BYTES,
+                rounds(length),
                 new StagedPipeline.Phases() {
                     @Override
                     public void pack(long round, long stage) {
