@@ -4,7 +4,9 @@ import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
+import org.horovod4j.collectives.algorithm.ScatterSections;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
+import org.horovod4j.collectives.algorithm.StagedReducescatter;
 import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.FusedTensors;
@@ -50,6 +52,7 @@ final class CpuAllreduce {
     private final ActivityRecorder activityRecorder;
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
+    private final StagedReducescatter stagedReducescatter;
     private final InPlaceAllreduce inPlace;
     private final SharedTensorLocator sharedTensors;
 
@@ -66,6 +69,7 @@ final class CpuAllreduce {
         this.activityRecorder = activityRecorder;
         this.oneRound = new OneRoundAllreduce(local, scratchMemory.notice(), activityRecorder);
         this.staged = new StagedAllreduce(local, activityRecorder);
+        this.stagedReducescatter = new StagedReducescatter(local, activityRecorder);
         this.inPlace = new InPlaceAllreduce(local, activityRecorder);
         this.sharedTensors = new SharedTensorLocator(local);
     }
@@ -87,13 +91,21 @@ final class CpuAllreduce {
         }
     }
 
-    /// Reducescatter: an allreduce in which each rank copies only its own output ranges out.
-    ///
-    /// Within a host this is optimal: each owner reduces its part, and each rank reads only what it
-    /// needs. Between hosts whole parts are sent, about twice the bytes that are needed.
+    /// Reducescatter. Within a host it is an allreduce in which each rank copies only its own output
+    /// ranges out. Between hosts it is a [StagedReducescatter].
     void reducescatter(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         local.barrier(stamp);
-        runStaged(stamp, reduction, fusedTensors);
+        boolean isBetweenHosts = !cross.isSingleDomain() && fusedTensors.elementCount() > 0;
+        if (isBetweenHosts && fusedTensors.isScattered()) {
+            stagedReducescatter.run(
+                    reduction,
+                    owners(fusedTensors),
+                    cross.group(),
+                    cross.domainIndex(),
+                    ScatterSections.of(fusedTensors, cross.domains(), cross.size()));
+        } else {
+            runStaged(stamp, reduction, fusedTensors);
+        }
     }
 
     /// A barrier of the ranks on this host.
@@ -111,10 +123,13 @@ final class CpuAllreduce {
         } else if (fusedTensors.elementCount() == 0) {
             barrier.run(stamp); // an empty collective sends nothing, so compare stamps here
         } else {
-            int owners =
-                    fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
-            staged.run(reduction, owners, cross::allreduce, fusedTensors);
+            staged.run(reduction, owners(fusedTensors), cross::allreduce, fusedTensors);
         }
+    }
+
+    /// How many ranks of each host exchange data with other hosts.
+    private int owners(FusedTensors fusedTensors) {
+        return fusedTensors.byteSize() < MANY_OWNERS_BYTES ? 1 : cross.smallestDomainSize();
     }
 
     /// The largest size for which no ring is used between hosts. A ring adds the ranks' values in

@@ -2,6 +2,7 @@ package org.horovod4j.spi;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Shape;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -27,6 +28,9 @@ public final class FusedTensors {
     /// Whether every output range is the whole tensor.
     private final boolean whole;
 
+    /// The elements of a row of each tensor if rows are distributed over the ranks, else null.
+    private final long @Nullable [] rowElements;
+
     private final MemorySegment[] inputs;
     private final MemorySegment[] outputs;
 
@@ -34,7 +38,7 @@ public final class FusedTensors {
     ///
     /// @param elementCounts the element count of each tensor
     public FusedTensors(DataType dataType, long... elementCounts) {
-        this(dataType, elementCounts, new long[elementCounts.length], elementCounts);
+        this(dataType, elementCounts, new long[elementCounts.length], elementCounts, null);
     }
 
     /// Tensors of which this rank receives a range of elements, as in a reducescatter.
@@ -44,6 +48,16 @@ public final class FusedTensors {
     /// @param outputEnds the first element after each tensor's output range
     public FusedTensors(
             DataType dataType, long[] elementCounts, long[] outputStarts, long[] outputEnds) {
+        this(dataType, elementCounts, outputStarts, outputEnds, null);
+    }
+
+    private FusedTensors(
+            DataType dataType,
+            long[] elementCounts,
+            long[] outputStarts,
+            long[] outputEnds,
+            long @Nullable [] rowElements) {
+        this.rowElements = rowElements;
         this.dataType = dataType;
         this.starts = new long[elementCounts.length + 1];
         for (int i = 0; i < elementCounts.length; i++) {
@@ -64,7 +78,7 @@ public final class FusedTensors {
     public FusedTensors withDataType(DataType other) {
         long[] elementCounts = new long[inputs.length];
         Arrays.setAll(elementCounts, i -> starts[i + 1] - starts[i]);
-        return new FusedTensors(other, elementCounts, outputStarts, outputEnds);
+        return new FusedTensors(other, elementCounts, outputStarts, outputEnds, rowElements);
     }
 
     /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The output range
@@ -77,13 +91,33 @@ public final class FusedTensors {
         long[] elementCounts = new long[shapes.size()];
         long[] from = new long[shapes.size()];
         long[] to = new long[shapes.size()];
+        long[] rowElements = new long[shapes.size()];
         for (int i = 0; i < elementCounts.length; i++) {
             Shape shape = shapes.get(i);
             elementCounts[i] = shape.elementCount();
+            rowElements[i] = shape.rowElements();
             from[i] = firstRow(shape.dimension(0), rank, size) * shape.rowElements();
             to[i] = firstRow(shape.dimension(0), rank + 1, size) * shape.rowElements();
         }
-        return new FusedTensors(dataType, elementCounts, from, to);
+        return new FusedTensors(dataType, elementCounts, from, to, rowElements);
+    }
+
+    /// Whether the rows of all tensors are distributed over the ranks, as by [#forReducescatter].
+    public boolean isScattered() {
+        return rowElements != null;
+    }
+
+    /// The first element that a rank receives of a tensor, in the fused array; for rank `size` the
+    /// end of the tensor.
+    ///
+    /// @throws IllegalStateException if [#isScattered] is false
+    public long scatterStart(int index, int rank, int size) {
+        if (rowElements == null) {
+            throw new IllegalStateException("the tensors are not distributed by rows");
+        }
+        long perRow = rowElements[index];
+        long rows = perRow == 0 ? 0 : (starts[index + 1] - starts[index]) / perRow;
+        return starts[index] + firstRow(rows, rank, size) * perRow;
     }
 
     /// The first row of `rank`. If the rows do not divide evenly, the first ranks get one more

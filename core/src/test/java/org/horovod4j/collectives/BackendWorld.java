@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.IntFunction;
 import java.util.function.IntUnaryOperator;
@@ -30,6 +31,9 @@ final class BackendWorld implements AutoCloseable {
     private final SimulatedHosts simulatedHosts;
     private final List<Backend> backends = new ArrayList<>();
     private final ExecutorService threads;
+
+    /// How many bytes each rank has sent over links.
+    private final List<AtomicLong> sentBytes = new ArrayList<>();
 
     /// How often each rank has called `Liveness.check` while it waited.
     private final AtomicLongArray livenessChecks;
@@ -46,8 +50,12 @@ final class BackendWorld implements AutoCloseable {
             Liveness liveness = liveness(rank);
             IdleStrategy idleStrategy = new IdleStrategy(liveness, Clock.SYSTEM, oversubscribed);
             AllreduceSelector selector = new AllreduceSelector(CostModel.DEFAULT, config.allreduce);
+            AtomicLong sent = new AtomicLong();
+            sentBytes.add(sent);
             PointToPoint pointToPoint =
-                    new PointToPoint(simulatedHosts.links(rank, liveness), idleStrategy);
+                    new PointToPoint(
+                            new CountingLinks(simulatedHosts.links(rank, liveness), sent),
+                            idleStrategy);
             backends.add(
                     new CpuBackend(
                             new LocalGroup(simulatedHosts.memory(rank), idleStrategy),
@@ -177,6 +185,11 @@ final class BackendWorld implements AutoCloseable {
     /// How often `rank` has called `Liveness.check` while it waited.
     long livenessChecks(int rank) {
         return livenessChecks.get(rank);
+    }
+
+    /// How many bytes `rank` has sent over links.
+    long sentBytes(int rank) {
+        return sentBytes.get(rank).get();
     }
 
     /// Makes every rank that waits throw.

@@ -10,7 +10,7 @@ import org.horovod4j.transport.Liveness;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.local.LocalMemoryDomain;
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 import org.horovod4j.transport.shm.MappedSharedMemory;
 import org.horovod4j.transport.tcp.TcpTransport;
@@ -39,7 +39,7 @@ final class SimulatedHosts implements AutoCloseable {
     /// @param hosts the host index of each rank
     SimulatedHosts(int size, Transport transport, IntUnaryOperator hosts, Protection protection) {
         this.transport = transport;
-        LocalPipes localPipes = new LocalPipes();
+        LocalRings localRings = new LocalRings();
         Secret secret = Secret.random().withProtection(protection);
         List<MappedSharedMemory> files = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
@@ -50,7 +50,7 @@ final class SimulatedHosts implements AutoCloseable {
             }
             channels.add(
                     transport == Transport.LOCAL
-                            ? new LocalTransport(localPipes, rank)
+                            ? new LocalTransport(localRings, rank)
                             : TcpTransport.listen(secret, rank, TIMEOUT, TcpTuning.DEFAULT));
             members.add(member(rank, "host" + hosts.applyAsInt(rank), address));
         }
