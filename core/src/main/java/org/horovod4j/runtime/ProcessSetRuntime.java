@@ -23,6 +23,7 @@ import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.spi.Tuning;
+import org.horovod4j.transport.HostControlLinks;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Links;
 import org.horovod4j.transport.LocalGroup;
@@ -83,8 +84,13 @@ final class ProcessSetRuntime {
         Backend backend = null;
         try {
             data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
-            control = links(context, set, 2 * channel + 1, state);
             LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
+            if (localGroup.size() == set.size()) {
+                localGroup.setSpansProcessSet();
+            }
+            control =
+                    new HostControlLinks(
+                            localGroup, links(context, set, 2 * channel + 1, state), set.ranks());
             CostModel costs =
                     new LinkCalibration(context.clock(), context.kernels())
                             .run(topology, data, localGroup);
@@ -111,7 +117,7 @@ final class ProcessSetRuntime {
                                     backend,
                                     new Dispatcher(backend, set.rank(), set.ranks()),
                                     state,
-                                    oversubscribed,
+                                    idleStrategy,
                                     context.settings().tuning(),
                                     recorder,
                                     activities,
@@ -120,13 +126,13 @@ final class ProcessSetRuntime {
                             failure -> failureHandler.explain(failure, set.ranks()));
             return new ProcessSetRuntime(set, state, backend, agent, control);
         } catch (RuntimeException | Error e) {
+            if (control != null) {
+                control.close(); // before the memory that it uses
+            }
             if (backend != null) {
                 backend.close(); // closes `data` and `memory` too
             } else if (data != null) {
                 data.close();
-            }
-            if (control != null) {
-                control.close();
             }
             context.state().unregister(set.id(), state);
             throw e;
@@ -208,6 +214,7 @@ final class ProcessSetRuntime {
                 set.id(),
                 set.ranks(),
                 agent.describe(),
+                agent.statistics(),
                 new Progress(state.completed(), state.idleNanos() / NANOS_PER_MILLI),
                 joining == null ? null : pending(joining, now),
                 pending);

@@ -19,7 +19,7 @@ import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.Topology;
 import org.horovod4j.transport.local.LocalMemoryDomain;
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 import org.horovod4j.transport.tcp.TcpTransport;
 import org.horovod4j.transport.tcp.TcpTuning;
@@ -57,7 +57,7 @@ record RankBootstrap(
                         state,
                         new LocalMemoryDomain(List.of(0)).memory(0),
                         HostSharedMemoryFactory.disabled(),
-                        new LocalTransport(new LocalPipes(), 0)));
+                        new LocalTransport(new LocalRings(), 0)));
     }
 
     /// Starts a rank that joins others at a rendezvous.

@@ -22,7 +22,7 @@ import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.SharedMemory;
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 import org.horovod4j.transport.tcp.TcpTransport;
 import org.horovod4j.transport.tcp.TcpTuning;
@@ -81,7 +81,7 @@ public final class World {
 
     /// How bytes are transferred.
     public enum Transport {
-        /// Ordinary memory within a host, pipes between hosts.
+        /// Ordinary memory within a host, rings between hosts.
         LOCAL,
         /// Mapped files within a host, sockets between hosts.
         SHM,
@@ -249,7 +249,7 @@ public final class World {
 
     private final class LocalRankFactory implements RankFactory {
         private final LocalRendezvous rendezvous = new LocalRendezvous(size);
-        private final LocalPipes localPipes = new LocalPipes();
+        private final LocalRings localRings = new LocalRings();
         private final LocalSharing memories = new LocalSharing();
 
         @Override
@@ -259,7 +259,7 @@ public final class World {
             RankInfo self =
                     new RankInfo(rank, host(rank), host(rank), host(rank), 0, "", List.of());
             List<RankInfo> members = control.join(self, state);
-            LinkTransport linkTransport = new LocalTransport(localPipes, rank);
+            LinkTransport linkTransport = new LocalTransport(localRings, rank);
             SharedMemory memory = memories.open(0).map(members, rank);
             return World.this.parts(rank, members, control, state, memory, memories, linkTransport);
         }

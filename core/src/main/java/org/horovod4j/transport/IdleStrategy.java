@@ -1,69 +1,203 @@
 package org.horovod4j.transport;
 
-/// How to wait for another rank: spin, then yield, then sleep.
+import org.jspecify.annotations.Nullable;
+
+/// How to wait for another rank: spin, then yield or sleep.
 ///
-/// Spinning reacts within a microsecond, but occupies a core that the awaited rank may need. So on
-/// an oversubscribed host (more ranks than cores) a wait starts with yielding. Each sleep lasts an
-/// eighth of the time waited so far, at most 1 ms. So it prolongs the wait only a little, and a
-/// rank that waits for a minute uses about 1 % of a core. The limit is 20 ms on an oversubscribed
-/// host, because dozens of waiting ranks share a few cores with the rank that works.
+/// Spinning reacts within a microsecond, but occupies a core that the awaited rank or a compiler
+/// thread may need. So the time to spin adapts: a wait that ends while it spins prolongs it, a wait
+/// that takes longer halves it. On an oversubscribed host (more ranks than cores) and on a virtual
+/// thread, whose carrier other ranks may need, a wait yields instead. In the background, beside a
+/// program that computes, it soon sleeps.
 ///
-/// One thread uses an instance. [#reset] starts a new wait.
+/// A rank of the same host ends a sleep as soon as it has something for this rank, if the system
+/// supports that: see [SharedParker]. For messages of other hosts a sleep lasts an eighth of the
+/// time waited so far, at most 1 ms. So it prolongs the wait only a little, and a rank that waits
+/// for a minute uses about 1 % of a core. The limit is 20 ms on an oversubscribed host, because
+/// dozens of waiting ranks share a few cores with the rank that works.
+///
+/// One thread at a time waits with an instance. [#reset] starts a new wait.
 public final class IdleStrategy {
-    /// About five microseconds. If the awaited rank is scheduled on this core, it cannot run until
-    /// the spinning ends.
-    private static final int SPINS = 100;
+    /// About the time that it takes to wake a rank. With less, ranks that have slept once would wake
+    /// out of step, sleep again, and every operation would cost a sleep.
+    private static final long MIN_SPIN_NANOS = 50_000;
+
+    /// Longer than most interruptions of a rank that is about to answer.
+    private static final long MAX_SPIN_NANOS = 1_000_000;
+
+    private static final int SPIN_GROWTH_DIVISOR = 8;
+
+    /// About a microsecond: reading the clock after each spin would slow spinning down.
+    private static final int SPINS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 300_000;
+    private static final long BACKGROUND_YIELD_NANOS = 20_000;
+    private static final long MIN_SLEEP_NANOS = 30_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
     private static final long MAX_OVERSUBSCRIBED_SLEEP_NANOS = 20_000_000;
 
     private final Liveness liveness;
     private final Clock clock;
-    private final int spins;
-    private final long maxSleepNanos;
-    private int spinCount;
+    private final boolean oversubscribed;
+    private @Nullable SharedParker parker;
+    private volatile boolean background;
+    private long spinNanos = MIN_SPIN_NANOS;
+    private boolean waitSpins;
+    private int spinsLeft;
     private long waitStartNanos;
+    private boolean virtual;
+    private Phase phase;
+
+    /// How many waits ended in each phase.
+    private final long[] ended = new long[Phase.values().length];
+
+    /// How far the current wait has come.
+    private enum Phase {
+        /// Before the first look at the clock.
+        FIRST_SPINS,
+        SPINNING,
+        YIELDING,
+        SLEEPING
+    }
 
     public IdleStrategy(Liveness liveness, Clock clock, boolean oversubscribed) {
         this.liveness = liveness;
         this.clock = clock;
-        this.spins = oversubscribed ? 0 : SPINS;
-        this.maxSleepNanos = oversubscribed ? MAX_OVERSUBSCRIBED_SLEEP_NANOS : MAX_SLEEP_NANOS;
+        this.oversubscribed = oversubscribed;
+        prepareWait();
+    }
+
+    /// Lets other ranks of the host end the sleeps of this thread.
+    void setParker(SharedParker sharedParker) {
+        parker = sharedParker;
+    }
+
+    /// Whether the following waits are in the background, beside a program that computes.
+    public void setBackground(boolean background) {
+        reset();
+        this.background = background;
+        prepareWait();
+    }
+
+    /// The following waits are not in the background, because the program waits too. Called by
+    /// another thread.
+    public void endBackground() {
+        background = false;
+    }
+
+    private boolean spins() {
+        return !oversubscribed && !background;
+    }
+
+    private void prepareWait() {
+        phase = Phase.FIRST_SPINS;
+        waitSpins = spins();
+        spinsLeft = waitSpins ? SPINS_PER_CLOCK : 0;
     }
 
     /// Starts a new wait. Callers also call it after progress.
     public void reset() {
-        spinCount = 0;
+        if (phase != Phase.FIRST_SPINS || (waitSpins && spinsLeft < SPINS_PER_CLOCK)) {
+            end();
+        }
+    }
+
+    private void end() {
+        ended[phase.ordinal()]++;
+        if (phase == Phase.SLEEPING && parker != null) {
+            parker.cancel();
+        }
+        if (waitSpins) {
+            spinNanos =
+                    phase.compareTo(Phase.YIELDING) < 0
+                            ? Math.min(spinNanos + spinNanos / SPIN_GROWTH_DIVISOR, MAX_SPIN_NANOS)
+                            : Math.max(spinNanos / 2, MIN_SPIN_NANOS);
+        }
+        prepareWait();
     }
 
     /// Waits a short time, or throws what [Liveness#check] throws.
     public void idle() {
-        if (spinCount < spins) {
-            spinCount++;
+        if (spinsLeft == 0) {
+            liveness.check();
+        }
+        idleUnchecked();
+    }
+
+    /// Like [#idle] without the check, for callers that check more themselves.
+    public void idleUnchecked() {
+        if (spinsLeft > 0) {
+            spinsLeft--;
             Thread.onSpinWait();
             return;
         }
-        liveness.check();
-        if (spinCount == spins) {
-            spinCount++;
-            waitStartNanos = clock.nanoTime();
+        long now = clock.nanoTime();
+        if (phase == Phase.FIRST_SPINS) {
+            phase = Phase.SPINNING;
+            waitStartNanos = now;
+            virtual = Thread.currentThread().isVirtual();
         }
-        long waited = clock.nanoTime() - waitStartNanos;
-        if (waited < YIELD_NANOS) {
+        long waited = now - waitStartNanos;
+        if (phase == Phase.SPINNING && waitSpins && !virtual && waited < spinNanos) {
+            spinsLeft = SPINS_PER_CLOCK;
+        } else if (phase != Phase.SLEEPING && waited < yieldUntilNanos()) {
+            phase = Phase.YIELDING;
             Thread.yield();
         } else {
-            sleep(Math.min(waited / 8, maxSleepNanos));
+            sleep(Math.clamp(waited / 8, MIN_SLEEP_NANOS, maxSleepNanos()));
         }
     }
 
-    /// Sleeps. Clears the interrupt status first, because an interrupted thread would not sleep at
-    /// all, and restores it afterwards.
+    /// How long a wait spins and yields. If others can wake this thread, it sleeps directly after it
+    /// has spun: the scheduler then moves it to an idle core, which it does not do with a thread
+    /// that yields.
+    private long yieldUntilNanos() {
+        if (background) {
+            return BACKGROUND_YIELD_NANOS;
+        }
+        if (oversubscribed || virtual) {
+            return YIELD_NANOS;
+        }
+        return canPark() ? spinNanos : spinNanos + YIELD_NANOS;
+    }
+
+    private boolean canPark() {
+        return parker != null && !virtual && parker.canPark();
+    }
+
+    private long maxSleepNanos() {
+        return oversubscribed ? MAX_OVERSUBSCRIBED_SLEEP_NANOS : MAX_SLEEP_NANOS;
+    }
+
     private void sleep(long nanos) {
+        SharedParker sharedParker = parker;
+        if (sharedParker == null || !canPark()) {
+            phase = Phase.SLEEPING;
+            sleepWithoutInterrupt(nanos);
+        } else if (phase == Phase.SLEEPING) {
+            sharedParker.park(nanos);
+        } else {
+            phase = Phase.SLEEPING;
+            sharedParker.prepare(); // the caller looks once more before this thread parks
+        }
+    }
+
+    /// Clears the interrupt status first, because an interrupted thread would not sleep at all, and
+    /// restores it afterwards.
+    private void sleepWithoutInterrupt(long nanos) {
         boolean interrupted = Thread.interrupted();
         clock.sleep(nanos);
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /// How the waits so far have ended. Another thread may see values that are slightly old.
+    public String describe() {
+        return "%d waits ended while spinning, %d while yielding, %d while sleeping"
+                .formatted(
+                        ended[Phase.FIRST_SPINS.ordinal()] + ended[Phase.SPINNING.ordinal()],
+                        ended[Phase.YIELDING.ordinal()],
+                        ended[Phase.SLEEPING.ordinal()]);
     }
 }

@@ -21,6 +21,7 @@ public final class LocalGroup {
     private final MemorySegment[] regions;
     private final int index;
     private final IdleStrategy idleStrategy;
+    private final SharedParker parker;
     private final long[] counters = new long[Counter.values().length];
     private long sequence;
 
@@ -32,6 +33,8 @@ public final class LocalGroup {
         for (int member = 0; member < regions.length; member++) {
             regions[member] = memory.region(member);
         }
+        this.parker = new SharedParker(regions, index);
+        idleStrategy.setParker(parker);
     }
 
     /// The number of ranks in this group.
@@ -78,9 +81,10 @@ public final class LocalGroup {
         long notice = RegionLayout.noticeOffset(sequence);
         mine.set(ValueLayout.JAVA_LONG, notice + RegionLayout.STAMP, stamp);
         LONG.setRelease(mine, notice, sequence);
+        parker.unparkOthers();
         for (int member = 0; member < regions.length; member++) {
             if (member != index) {
-                await(regions[member], notice, sequence);
+                await(member, notice, sequence);
                 if (regions[member].get(ValueLayout.JAVA_LONG, notice + RegionLayout.STAMP)
                         != stamp) {
                     throw new StampMismatchException(memory.ranks().get(member));
@@ -103,12 +107,13 @@ public final class LocalGroup {
     public void advanceTo(Counter counter, long value) {
         counters[counter.ordinal()] = value;
         LONG.setRelease(regions[index], RegionLayout.counterOffset(counter), value);
+        parker.unparkOthers();
     }
 
     /// Waits until the counter of `member` has reached `value`.
     public void await(int member, Counter counter, long value) {
         if (member != index) {
-            await(regions[member], RegionLayout.counterOffset(counter), value);
+            await(member, RegionLayout.counterOffset(counter), value);
         }
     }
 
@@ -152,13 +157,39 @@ public final class LocalGroup {
         LONG.setRelease(regions[index], RegionLayout.noticeOffset(1), 0L);
     }
 
-    private void await(MemorySegment region, long offset, long value) {
+    /// All ranks of the process set are on this host, so a member ends every wait.
+    public void setSpansProcessSet() {
+        parker.setSpansProcessSet();
+    }
+
+    /// The link of control messages between rank 0 and another rank of its host.
+    ///
+    /// @param member the other end: member 0, or on member 0 any other
+    /// @param peer its rank in the world
+    Link controlLink(int member, int peer) {
+        MemorySegment region = regions[Math.max(index, member)];
+        ByteRing fromZero =
+                new ByteRing(region.asSlice(RegionLayout.FROM_RANK_ZERO, ByteRing.BYTES));
+        ByteRing toZero = new ByteRing(region.asSlice(RegionLayout.TO_RANK_ZERO, ByteRing.BYTES));
+        return index == 0
+                ? new RingLink(peer, fromZero, toZero, () -> parker.unpark(member))
+                : new RingLink(peer, toZero, fromZero, () -> parker.unpark(member));
+    }
+
+    private void await(int member, long offset, long value) {
+        MemorySegment region = regions[member];
         if ((long) LONG.getAcquire(region, offset) >= value) {
             return;
         }
         idleStrategy.reset();
-        while ((long) LONG.getAcquire(region, offset) < value) {
-            idleStrategy.idle();
+        parker.awaitMember(member);
+        try {
+            while ((long) LONG.getAcquire(region, offset) < value) {
+                idleStrategy.idle();
+            }
+        } finally {
+            idleStrategy.reset();
+            parker.awaitAnyMember();
         }
     }
 }

@@ -1,7 +1,7 @@
 package org.horovod4j.transport;
 
 /// The layout of a rank's shared region. Only the owning rank writes to its region, except for the
-/// claim counter, which all ranks increment.
+/// claim counter, the words of [SharedParker], and the rings that it shares with rank 0.
 ///
 /// Notices and counters that different ranks poll are two cache lines apart, because processors
 /// fetch lines in pairs.
@@ -28,7 +28,17 @@ public final class RegionLayout {
     /// The claim counter: how many chunks of this rank's part were claimed, by this rank or others.
     static final long CLAIMED = COUNTERS + Counter.values().length * CACHE_LINE_PAIR;
 
-    private static final long STAGES_START = CLAIMED + CACHE_LINE_PAIR;
+    /// The words of [SharedParker]: whom the rank waits for while it parks, and how many ranks park.
+    static final long PARKED = CLAIMED + CACHE_LINE_PAIR;
+
+    static final long PARKED_COUNT = PARKED + CACHE_LINE_PAIR;
+
+    /// The rings of control messages between this rank and rank 0 of the process set.
+    static final long FROM_RANK_ZERO = PARKED_COUNT + CACHE_LINE_PAIR;
+
+    static final long TO_RANK_ZERO = FROM_RANK_ZERO + ByteRing.BYTES;
+
+    private static final long STAGES_START = TO_RANK_ZERO + ByteRing.BYTES;
 
     /// The size of a whole region.
     public static final long BYTES = STAGES_START + STAGES * STAGE_BYTES;

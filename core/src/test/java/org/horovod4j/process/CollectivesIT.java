@@ -49,17 +49,17 @@ class CollectivesIT {
         }
     }
 
-    /// Links open when they are first needed. Ranks that share memory need two sockets: the one for
-    /// liveness, and the one to rank 0 for negotiation.
+    /// Links open when they are first needed. Ranks that share memory need one socket, for
+    /// liveness.
     @Test
-    void sixteenProcessesOfOneHostNeedTwoConnectionsEach() throws IOException {
+    void sixteenProcessesOfOneHostNeedOneConnectionEach() throws IOException {
         try (TestJob testJob = TestJobPlan.of(16, Worker.class).start()) {
             testJob.awaitLine("done");
             for (TestRankProcess rank : testJob.ranks()) {
                 TcpSockets sockets = TcpSockets.of(rank.pid());
                 assertThat(sockets.established())
                         .as("connections")
-                        .hasSize(rank.rank() == 0 ? 16 : 2)
+                        .hasSize(1)
                         .extracting(TcpSockets.Socket::remotePort)
                         .containsOnlyOnce(testJob.rendezvousPort());
                 assertThat(sockets.listening()).as("listeners").hasSize(1);

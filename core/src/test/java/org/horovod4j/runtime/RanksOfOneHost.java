@@ -10,7 +10,7 @@ import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkTransport;
 import org.horovod4j.transport.local.LocalMemoryDomain;
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 
 import java.util.List;
@@ -21,7 +21,7 @@ final class RanksOfOneHost {
     static final String HOST = "alpha";
 
     private final LocalRendezvous rendezvous;
-    private final LocalPipes localPipes = new LocalPipes();
+    private final LocalRings localRings = new LocalRings();
     private final LocalMemoryDomain domain;
 
     RanksOfOneHost(int size) {
@@ -36,7 +36,7 @@ final class RanksOfOneHost {
 
     /// The links that a rank has unless a test changes them.
     LinkTransport transport(int number) {
-        return new LocalTransport(localPipes, number);
+        return new LocalTransport(localRings, number);
     }
 
     /// Starts a rank with its own links; see the other method.

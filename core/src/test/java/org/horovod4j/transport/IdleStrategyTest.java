@@ -8,8 +8,11 @@ import org.junit.jupiter.api.Test;
 import java.util.concurrent.atomic.AtomicInteger;
 
 class IdleStrategyTest {
-    private static final int SPINS = 100;
-    private static final long YIELDING_NANOS = 300_000;
+    private static final int SPINS_PER_CLOCK = 32;
+    private static final long MIN_SPIN_NANOS = 50_000;
+    private static final long MAX_SPIN_NANOS = 1_000_000;
+    private static final long YIELD_NANOS = 300_000;
+    private static final long BACKGROUND_YIELD_NANOS = 20_000;
 
     private final ManualClock clock = new ManualClock();
     private final AtomicInteger checks = new AtomicInteger();
@@ -18,12 +21,31 @@ class IdleStrategyTest {
         return new IdleStrategy(checks::incrementAndGet, clock, oversubscribed);
     }
 
+    /// A wait of this length.
+    private void await(IdleStrategy idleStrategy, long nanos) {
+        begin(idleStrategy);
+        clock.advance(nanos);
+        spin(idleStrategy);
+        idleStrategy.idle();
+        idleStrategy.reset();
+    }
+
+    /// Spins until the clock was read once.
+    private void begin(IdleStrategy idleStrategy) {
+        spin(idleStrategy);
+        idleStrategy.idle();
+    }
+
+    private void spin(IdleStrategy idleStrategy) {
+        for (int i = 0; i < SPINS_PER_CLOCK; i++) {
+            idleStrategy.idle();
+        }
+    }
+
     @Test
     void spinsFirstWithoutLivenessCheck() {
         IdleStrategy idleStrategy = idleStrategy(false);
-        for (int i = 0; i < SPINS; i++) {
-            idleStrategy.idle();
-        }
+        spin(idleStrategy);
         assertThat(checks).hasValue(0);
         idleStrategy.idle();
         assertThat(checks).hasValue(1);
@@ -31,23 +53,24 @@ class IdleStrategyTest {
 
     @Test
     void yieldsImmediatelyOnOversubscribedHost() {
-        idleStrategy(true).idle();
+        IdleStrategy idleStrategy = idleStrategy(true);
+        idleStrategy.idle();
+        idleStrategy.reset();
         assertThat(checks).hasValue(1);
-        assertThat(clock.sleeps()).isEmpty();
+        assertThat(idleStrategy.describe()).contains(" 1 while yielding");
     }
 
     @Test
     void sleepsAnEighthOfTheWaitSoFarAndAtMostAMillisecond() {
         IdleStrategy idleStrategy = idleStrategy(false);
-        for (int i = 0; i <= SPINS; i++) {
-            idleStrategy.idle();
-        }
-        clock.advance(YIELDING_NANOS - 1);
+        begin(idleStrategy);
+        spin(idleStrategy);
+        clock.advance(MIN_SPIN_NANOS + YIELD_NANOS - 1);
         idleStrategy.idle();
         assertThat(clock.sleeps()).isEmpty();
         clock.advance(1);
         idleStrategy.idle();
-        assertThat(clock.sleeps()).containsExactly(YIELDING_NANOS / 8);
+        assertThat(clock.sleeps()).containsExactly((MIN_SPIN_NANOS + YIELD_NANOS) / 8);
         clock.advance(1_000_000_000);
         idleStrategy.idle();
         assertThat(clock.sleeps()).hasSize(2).last().isEqualTo(1_000_000L);
@@ -72,6 +95,42 @@ class IdleStrategyTest {
         idleStrategy.reset();
         idleStrategy.idle();
         assertThat(clock.sleeps()).hasSize(1);
+        assertThat(idleStrategy.describe()).contains(" 1 while sleeping");
+    }
+
+    @Test
+    void shortWaitsProlongSpinningAndLongOnesShortenIt() {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        await(idleStrategy, MIN_SPIN_NANOS);
+        assertThat(idleStrategy.describe()).startsWith("0 waits ended while spinning, 1 while");
+        for (int i = 0; i < 100; i++) {
+            idleStrategy.idle();
+            idleStrategy.reset();
+        }
+        await(idleStrategy, MAX_SPIN_NANOS - 1);
+        assertThat(idleStrategy.describe()).startsWith("101 waits ended while spinning, 1 while");
+        await(idleStrategy, MAX_SPIN_NANOS);
+        await(idleStrategy, MAX_SPIN_NANOS / 2);
+        await(idleStrategy, MAX_SPIN_NANOS / 4 - 1);
+        assertThat(idleStrategy.describe()).startsWith("102 waits ended while spinning, 3 while");
+    }
+
+    @Test
+    void sleepsSoonInTheBackground() {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        idleStrategy.setBackground(true);
+        idleStrategy.idle();
+        clock.advance(BACKGROUND_YIELD_NANOS);
+        idleStrategy.idle();
+        assertThat(clock.sleeps()).hasSize(1);
+    }
+
+    /// Other ranks may need the carrier of this thread.
+    @Test
+    void virtualThreadsYieldInsteadOfSpinning() throws InterruptedException {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        Thread.ofVirtual().start(() -> await(idleStrategy, MIN_SPIN_NANOS - 1)).join();
+        assertThat(idleStrategy.describe()).contains(" 1 while yielding");
     }
 
     @Test

@@ -3,7 +3,7 @@ package org.horovod4j.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 
 /// Ranks exchange messages over local links, each on its own thread.
 class PointToPointTest {
-    private final LocalPipes pipes = new LocalPipes();
+    private final LocalRings pipes = new LocalRings();
 
     /// What a rank does.
     private interface Body {

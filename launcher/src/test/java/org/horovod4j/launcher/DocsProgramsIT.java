@@ -89,6 +89,7 @@ class DocsProgramsIT {
         return output.lines()
                 .map(line -> line.replaceAll("\\[\\d{4}-\\d\\d-\\d\\d [^,]*,", "[time,"))
                 .map(line -> line.replaceAll("\\d+(\\.\\d+)? s\\b", "some s"))
+                .map(line -> line.replaceAll("\\d+ (waits|while)", "some $1"))
                 .toList();
     }
 }

@@ -24,9 +24,9 @@ final class ControlChannel {
     /// A larger decision is sent alone: the other ranks read it after the batches before it.
     private static final int CHUNK_BYTES = 16 * 1024;
 
-    /// The minimum time between two polls while a batch waits. A poll of a coordinator reads from
-    /// every other rank, of which there may be hundreds.
-    private static final long WAIT_POLL_NANOS = 50_000;
+    /// The longest time between two polls while a batch waits. A poll of a coordinator reads from
+    /// every other rank, of which there may be hundreds, so polls take at most half of the time.
+    private static final long MAX_POLL_PAUSE_NANOS = 50_000;
 
     private final ControlLinks controlLinks;
     private final @Nullable Coordinator coordinator;
@@ -35,6 +35,7 @@ final class ControlChannel {
     private final Clock clock;
     private final Consumer<CoordinatorMessage> listener;
     private long receivedNanos;
+    private long pollPauseNanos;
     private boolean receiving;
 
     /// @param coordinator on rank 0, else null
@@ -75,7 +76,7 @@ final class ControlChannel {
     /// Like [#exchange], while a batch of a plan waits: another rank may have left the plan.
     void exchangeWhileWaiting() {
         long now = clock.nanoTime();
-        if (receiving || now - receivedNanos < WAIT_POLL_NANOS) {
+        if (receiving || now - receivedNanos < pollPauseNanos) {
             return;
         }
         receiving = true; // an exchange that waits must not call this again
@@ -84,6 +85,7 @@ final class ControlChannel {
         } finally {
             receiving = false;
             receivedNanos = clock.nanoTime();
+            pollPauseNanos = Math.min(receivedNanos - now, MAX_POLL_PAUSE_NANOS);
         }
     }
 
@@ -126,8 +128,9 @@ final class ControlChannel {
         idleStrategy.reset();
         while (!controlLinks.flush()) {
             state.check();
-            idleStrategy.idle();
+            idleStrategy.idleUnchecked();
         }
+        idleStrategy.reset();
     }
 
     private boolean receive() {

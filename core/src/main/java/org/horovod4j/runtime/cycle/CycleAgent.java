@@ -38,11 +38,11 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// The time between two polls of thread `hvd-cycle`.
     private static final long POLL_NANOS = 3_000_000;
 
-    /// If more polls than this find nothing in flight, thread `hvd-cycle` parks until it is woken.
+    /// If more polls than this find nothing to drive, thread `hvd-cycle` parks until it is woken.
     /// A poll and a wake-up cost about the same, and both take time from a core that computes. So
     /// the thread stays awake between training steps that follow each other closely, and parks
     /// during long ones.
-    private static final int MAX_IDLE_POLLS = 1;
+    private static final int MAX_IDLE_POLLS = 2;
 
     private final TensorQueue queue;
     private final WaitPredictor waitPredictor;
@@ -89,9 +89,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         this.clock = context.clock();
         this.queue = new TensorQueue(clock);
         this.waitPredictor = new WaitPredictor(clock);
-        this.idleStrategy =
-                new IdleStrategy(
-                        () -> {}, clock, context.oversubscribed()); // each drive() checks the state
+        this.idleStrategy = context.idleStrategy();
         this.explain = explain;
         this.controlChannel =
                 new ControlChannel(
@@ -226,9 +224,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         waitPredictor.onWait();
         while (!tensorEntry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
-                // An interrupt would close files and sockets that the batch uses, and would not end
-                // it
-                // on other ranks.
+                // Cleared while this thread drives: an interrupt would close files and sockets that
+                // the batch uses, and would not end the batch on other ranks.
                 boolean interrupted = Thread.interrupted();
                 try {
                     driveUntil(tensorEntry);
@@ -248,12 +245,16 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Waits a short time while another thread drives, or until the entry is done.
     private void awaitDriver(TensorEntry<?> tensorEntry) {
         waiter = Thread.currentThread();
-        if (driver.get() != null) {
-            tensorEntry.awaitEnd(DRIVER_WAIT_NANOS);
+        try {
+            if (driver.get() != null) {
+                idleStrategy.endBackground();
+                tensorEntry.awaitEnd(DRIVER_WAIT_NANOS);
+            }
+        } finally {
+            waiter = null;
         }
-        waiter = null;
-        if (tensorEntry.hasEnded() && driver.get() == null && queue.hasWork()) {
-            wakeIf(!isAwaited()); // this thread returns and does not run the remaining work
+        if (tensorEntry.hasEnded() && driver.get() == null && !queue.isEmpty()) {
+            wakeIf(queue.hasWork() && !isAwaited()); // this thread returns and does not drive
         }
     }
 
@@ -279,8 +280,13 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return follower.toString();
     }
 
+    /// How often plans were locked and left, and how waits have ended.
+    public String statistics() {
+        return follower.statistics() + "; " + idleStrategy.describe();
+    }
+
     private void driveUntil(TensorEntry<?> tensorEntry) {
-        idleStrategy.reset();
+        idleStrategy.setBackground(false);
         try {
             while (!tensorEntry.hasEnded()) {
                 if (!drive()) {
@@ -298,14 +304,11 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         while (closed == null) {
             waitPredictor.onPoll();
             boolean work = queue.pollForWork();
-            if (work || !queue.isEmpty()) {
-                idle = 0;
-            }
+            idle = needsPolling() ? 0 : idle + 1;
             if (idle > MAX_IDLE_POLLS) {
                 parkUntilSubmitted();
                 idle = 0;
             } else if (!work) {
-                idle++;
                 LockSupport.parkNanos(this, POLL_NANOS);
             }
             if (waiter == null
@@ -318,12 +321,17 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// Waits until an entry is in flight. If there is no work yet, waits for one more poll
-    /// interval.
+    /// Whether entries are in flight and no thread of the program drives.
+    private boolean needsPolling() {
+        return !queue.isEmpty() && driver.get() == null;
+    }
+
+    /// Waits until an entry is in flight that no other thread drives. If there is no work yet,
+    /// waits for one more poll interval.
     private void parkUntilSubmitted() {
         wokenForWork = false;
         polling = false;
-        if (queue.isEmpty()) {
+        if (!needsPolling()) {
             LockSupport.park(this);
         }
         polling = true;
@@ -334,9 +342,11 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Calls [#doWork] at least once, to read messages, and continues while there is work.
     private void driveWhileBusy() {
-        idleStrategy.reset();
+        idleStrategy.setBackground(true);
         try {
-            boolean _ = doWork();
+            if (closed == null) { // else the memory may be closed too
+                boolean _ = doWork();
+            }
             while (queue.hasWork() && closed == null && waiter == null) {
                 boolean _ = drive();
             }
@@ -379,7 +389,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             }
             throw e;
         }
-        idleStrategy.idle();
+        idleStrategy.idleUnchecked();
         return false;
     }
 
@@ -426,12 +436,13 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// method checks it. One that comes later sees that no thread drives: it wakes thread
     /// `hvd-cycle`, or its own thread drives.
     private void release() {
+        idleStrategy.reset(); // no other rank needs to wake this one any more
         driver.set(null);
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);
-        } else if (queue.hasWork()) {
-            wakeIf(!isAwaited());
+        } else if (!queue.isEmpty()) {
+            wakeIf(queue.hasWork() && !isAwaited());
         }
     }
 

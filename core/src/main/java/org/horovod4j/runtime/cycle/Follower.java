@@ -78,6 +78,12 @@ final class Follower {
     /// This rank leaves the plan after this number of completed batches.
     private long stopAfter = NEVER;
 
+    // How often a plan was locked, and why it was left.
+    private long planLocks;
+    private long planChanges;
+    private long longWaits;
+    private long leftByOthers;
+
     private long epoch;
     private long decisionsSeen;
     private long cycleNanos;
@@ -211,6 +217,7 @@ final class Follower {
     /// where this rank leaves the plan depends on the program and not on timing.
     private boolean advancePlan() {
         if (state.completed() >= stopAfter) {
+            leftByOthers++;
             stop(new RankMessage.Stopped(false));
             return true;
         }
@@ -220,6 +227,11 @@ final class Follower {
                 && (deviation == Deviation.NONE || batchesAfterDeviation++ < plan().size())) {
             runPlanned(batch);
             return true;
+        }
+        if (deviation == Deviation.STUCK) {
+            longWaits++;
+        } else if (deviation != Deviation.NONE) {
+            planChanges++;
         }
         if (deviation != Deviation.NONE) {
             stop(new RankMessage.Deviate(state.completed(), deviation == Deviation.STUCK));
@@ -233,6 +245,7 @@ final class Follower {
             inPlan = true;
             perform(batch, plan().number(), size, true);
         } catch (BatchCancelledException _) {
+            leftByOthers++;
             stop(new RankMessage.Stopped(true));
             return;
         } finally {
@@ -395,6 +408,7 @@ final class Follower {
         if (plans.size() > MAX_PLANS) {
             plans.remove(plans.keySet().iterator().next());
         }
+        planLocks++;
         epoch++;
         position = new Position(Mode.LOCKED, locked);
         stopAfter = NEVER;
@@ -424,6 +438,13 @@ final class Follower {
             coordinator.accept(new RankMessage.ResetDone());
         }
         queue.unlockPlan();
+    }
+
+    /// How often plans were locked, and why they were left. Another thread may see values that are
+    /// slightly old.
+    String statistics() {
+        return "plans locked %d times, left %d times by this program, %d times by a long wait, %d times by other ranks"
+                .formatted(planLocks, planChanges, longWaits, leftByOthers);
     }
 
     /// What this rank is doing, for state reports.

@@ -8,6 +8,7 @@ import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Links;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /// @param backend runs the batches
 /// @param dispatcher passes batches to the backend
 /// @param state counts the completed batches, and detects lost ranks
-/// @param oversubscribed whether the host has more ranks than cores
+/// @param idleStrategy for waits inside and between batches
 /// @param tuning the initial tuning
 /// @param recorder receives events for timeline and Java Flight Recorder
 /// @param activities receives the backend's activities inside a batch
@@ -35,7 +36,7 @@ public record ProcessSetContext(
         Backend backend,
         Dispatcher dispatcher,
         ProcessSetState state,
-        boolean oversubscribed,
+        IdleStrategy idleStrategy,
         Tuning tuning,
         Recorder recorder,
         ActivityLog activities,

@@ -25,6 +25,7 @@ public record RankReport(
     /// @param id its number
     /// @param ranks its ranks, as job ranks
     /// @param activity what the rank is doing, as text
+    /// @param statistics of plans and waits, as text
     /// @param progress its completed batches
     /// @param join the pending join of this rank, or null
     /// @param pending the operations in flight, oldest first, up to the limit
@@ -33,6 +34,7 @@ public record RankReport(
             int id,
             List<Integer> ranks,
             String activity,
+            String statistics,
             Progress progress,
             @Nullable Pending join,
             List<Pending> pending,
@@ -47,12 +49,20 @@ public record RankReport(
                 int id,
                 List<Integer> ranks,
                 String doing,
+                String statistics,
                 Progress progress,
                 @Nullable Pending join,
                 List<Pending> all) {
             int most = Math.min(all.size(), MAX_PENDING);
             return new ProcessSetReport(
-                    id, ranks, doing, progress, join, all.subList(0, most), all.size() - most);
+                    id,
+                    ranks,
+                    doing,
+                    statistics,
+                    progress,
+                    join,
+                    all.subList(0, most),
+                    all.size() - most);
         }
 
         boolean joined() {

@@ -136,6 +136,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
                                 .formatted(pending.operation(), RankList.format(stall.missing())));
             }
         }
+        text.append("    ").append(set.statistics()).append("\n");
     }
 
     /// What a missing rank does instead.

@@ -3,23 +3,23 @@ package org.horovod4j.transport.local;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
+import org.horovod4j.transport.RingLink;
 
-import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 
-/// Links between ranks of one JVM: a [Pipe] each way.
+/// Links between ranks of one JVM: a ring each way.
 final class LocalLinks implements Links {
     /// The epoch of a closed channel.
     private static final int CLOSED_EPOCH = Integer.MAX_VALUE;
 
-    private final LocalPipes.ChannelPipes pipes;
+    private final LocalRings.ChannelRings rings;
     private final int rank;
-    private final Map<Integer, LocalLink> links = new HashMap<>();
+    private final Map<Integer, Link> links = new HashMap<>();
     private int epoch;
 
-    LocalLinks(LocalPipes.ChannelPipes pipes, int rank) {
-        this.pipes = pipes;
+    LocalLinks(LocalRings.ChannelRings rings, int rank) {
+        this.rings = rings;
         this.rank = rank;
     }
 
@@ -31,10 +31,11 @@ final class LocalLinks implements Links {
         return links.computeIfAbsent(
                 peer,
                 _ ->
-                        new LocalLink(
+                        new RingLink(
                                 peer,
-                                pipes.pipe(rank, peer, epoch),
-                                pipes.pipe(peer, rank, epoch)));
+                                rings.ring(rank, peer, epoch),
+                                rings.ring(peer, rank, epoch),
+                                () -> {}));
     }
 
     @Override
@@ -42,7 +43,7 @@ final class LocalLinks implements Links {
         advance(epoch + 1);
     }
 
-    /// Ignored: a link is always one pair of pipes.
+    /// Ignored: a link is always one pair of rings.
     @Override
     public void useStreams(int streams) {}
 
@@ -55,37 +56,7 @@ final class LocalLinks implements Links {
         if (epoch < next) {
             epoch = next;
             links.clear();
-            pipes.advance(rank, next);
-        }
-    }
-
-    private record LocalLink(int peer, Pipe out, Pipe in) implements Link {
-        @Override
-        public long trySend(MemorySegment segment, long offset, long length) {
-            if (out.isClosed()) {
-                throw closed();
-            }
-            return out.write(segment, offset, length);
-        }
-
-        @Override
-        public long tryReceive(MemorySegment segment, long offset, long length) {
-            boolean closed = in.isClosed(); // read first: bytes may be written before the close
-            long count = in.read(segment, offset, length);
-            if (count == 0 && closed && length > 0) {
-                throw closed();
-            }
-            return count;
-        }
-
-        @Override
-        public void close() {
-            out.close();
-            in.close();
-        }
-
-        private LinkBrokenException closed() {
-            return new LinkBrokenException(peer, "rank " + peer + " has closed its link", null);
+            rings.advance(rank, next);
         }
     }
 }

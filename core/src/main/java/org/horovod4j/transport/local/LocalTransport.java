@@ -9,14 +9,14 @@ import java.util.Map;
 
 /// The channels of a rank whose peers are in the same JVM.
 public final class LocalTransport implements LinkTransport {
-    private final LocalPipes pipes;
+    private final LocalRings rings;
     private final int rank;
     private final Map<Integer, LocalLinks> channels = new HashMap<>();
     private boolean closed;
 
-    /// @param pipes the instance that all ranks of the world share
-    public LocalTransport(LocalPipes pipes, int rank) {
-        this.pipes = pipes;
+    /// @param rings the instance that all ranks of the world share
+    public LocalTransport(LocalRings rings, int rank) {
+        this.rings = rings;
         this.rank = rank;
     }
 
@@ -26,7 +26,7 @@ public final class LocalTransport implements LinkTransport {
             throw new IllegalStateException(
                     "rank " + rank + " has opened channel " + id + " before");
         }
-        LocalLinks links = new LocalLinks(pipes.channel(id), rank);
+        LocalLinks links = new LocalLinks(rings.channel(id), rank);
         channels.put(id, links);
         return links;
     }

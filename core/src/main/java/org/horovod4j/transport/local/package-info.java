@@ -1,5 +1,5 @@
 /// Transport between ranks that are threads of one JVM: shared memory is ordinary memory, and links
-/// are in-memory pipes.
+/// are rings in memory.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.transport`.
 @NullMarked

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.HorovodException;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.Links;
-import org.horovod4j.transport.local.LocalPipes;
+import org.horovod4j.transport.local.LocalRings;
 import org.horovod4j.transport.local.LocalTransport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,10 +21,10 @@ import java.util.SplittableRandom;
 
 /// Control messages arrive complete and in order, even if a link moves few bytes at a time.
 class ControlLinksTest {
-    private final LocalPipes localPipes = new LocalPipes();
+    private final LocalRings localRings = new LocalRings();
 
     private Links links(int rank) {
-        return new LocalTransport(localPipes, rank).open(1, () -> {});
+        return new LocalTransport(localRings, rank).open(1, () -> {});
     }
 
     private static byte[] message(int length, long seed) {

@@ -72,7 +72,7 @@ final class StallInspectorTest {
     private static ProcessSetReport set(
             int id, long completed, long idle, @Nullable Pending join, Pending... pending) {
         Progress progress = new Progress(completed, idle * 1_000);
-        return ProcessSetReport.of(id, ALL, "negotiating", progress, join, List.of(pending));
+        return ProcessSetReport.of(id, ALL, "negotiating", "", progress, join, List.of(pending));
     }
 
     private static RankReport in(ProcessSetReport... sets) {

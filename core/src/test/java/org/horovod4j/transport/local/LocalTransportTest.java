@@ -3,6 +3,7 @@ package org.horovod4j.transport.local;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.transport.ByteRing;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
 import org.horovod4j.transport.Links;
@@ -12,11 +13,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// Channels are independent, and closed pipes are removed.
+/// Channels are independent, and closed rings are removed.
 final class LocalTransportTest {
-    private final LocalPipes localPipes = new LocalPipes();
-    private final LocalTransport zero = new LocalTransport(localPipes, 0);
-    private final LocalTransport one = new LocalTransport(localPipes, 1);
+    private final LocalRings localRings = new LocalRings();
+    private final LocalTransport zero = new LocalTransport(localRings, 0);
+    private final LocalTransport one = new LocalTransport(localRings, 1);
     private final MemorySegment memory = Arena.ofAuto().allocate(1);
 
     @Test
@@ -85,24 +86,24 @@ final class LocalTransportTest {
     }
 
     @Test
-    void pipesAreRemovedWhenBothEndsClose() {
+    void ringsAreRemovedWhenBothEndsClose() {
         Links mine = open(zero, 1);
         Links other = open(one, 1);
-        LocalPipes.ChannelPipes pipes = localPipes.channel(1);
+        LocalRings.ChannelRings rings = localRings.channel(1);
         for (int round = 0; round < 10; round++) {
             mine.link(1);
-            Pipe pipe = pipes.pipe(0, 1, round);
+            ByteRing ring = rings.ring(0, 1, round);
             mine.reset();
-            assertThat(pipes.pipe(0, 1, round)).as("the peer may still read").isSameAs(pipe);
+            assertThat(rings.ring(0, 1, round)).as("the peer may still read").isSameAs(ring);
             other.reset();
-            assertThat(pipes.pipe(0, 1, round)).isNotSameAs(pipe);
+            assertThat(rings.ring(0, 1, round)).isNotSameAs(ring);
         }
         mine.link(1);
-        Pipe last = pipes.pipe(0, 1, 10);
+        ByteRing last = rings.ring(0, 1, 10);
         mine.close();
-        assertThat(pipes.pipe(0, 1, 10)).isSameAs(last);
+        assertThat(rings.ring(0, 1, 10)).isSameAs(last);
         other.close();
-        assertThat(pipes.pipe(0, 1, 10)).isNotSameAs(last);
+        assertThat(rings.ring(0, 1, 10)).isNotSameAs(last);
     }
 
     private static Links open(LocalTransport channels, int id) {

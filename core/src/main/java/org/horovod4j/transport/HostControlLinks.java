@@ -1,0 +1,50 @@
+package org.horovod4j.transport;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/// The links that carry control messages between rank 0 of a process set and the other ranks: rings
+/// in shared memory within its host, other links to other hosts.
+public final class HostControlLinks implements Links {
+    private final LocalGroup localGroup;
+    private final Links others;
+    private final List<Integer> jobRanks;
+    private final Map<Integer, Link> rings = new HashMap<>();
+
+    /// @param others the links between hosts, by rank in the set
+    /// @param jobRanks the members of the process set, by rank in the set
+    public HostControlLinks(LocalGroup localGroup, Links others, List<Integer> jobRanks) {
+        this.localGroup = localGroup;
+        this.others = others;
+        this.jobRanks = List.copyOf(jobRanks);
+    }
+
+    @Override
+    public Link link(int peer) {
+        List<Integer> local = localGroup.ranks();
+        boolean withinHost = local.contains(0) && local.contains(peer);
+        return withinHost ? rings.computeIfAbsent(peer, this::ring) : others.link(peer);
+    }
+
+    private Link ring(int peer) {
+        return localGroup.controlLink(localGroup.ranks().indexOf(peer), jobRanks.get(peer));
+    }
+
+    /// Control messages are never discarded.
+    @Override
+    public void reset() {
+        throw new UnsupportedOperationException("control links are not reset");
+    }
+
+    @Override
+    public void useStreams(int streams) {
+        others.useStreams(streams);
+    }
+
+    @Override
+    public void close() {
+        rings.values().forEach(Link::close);
+        others.close();
+    }
+}
