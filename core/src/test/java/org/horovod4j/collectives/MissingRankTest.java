@@ -114,8 +114,8 @@ class MissingRankTest {
             int missing = 0;
             for (long count : COUNTS) {
                 List<RankTensors> tensors = RankTensors.forRanks(layout.size(), count);
-                for (Memory memory : List.of(Memory.NATIVE, Memory.HEAP, Memory.SHARED)) {
-                    for (Operation operation : operations(layout.size())) {
+                for (Operation operation : operations(layout.size())) {
+                    for (Memory memory : memories(missing)) {
                         runWithMissingRank(
                                 world, operation, missing % layout.size(), tensors, memory);
                         missing++;
@@ -123,6 +123,12 @@ class MissingRankTest {
                 }
             }
         }
+    }
+
+    /// All kinds of memory in the slow tests, else one in turn.
+    private static List<Memory> memories(int turn) {
+        List<Memory> all = List.of(Memory.NATIVE, Memory.HEAP, Memory.SHARED);
+        return SlowCases.ENABLED ? all : List.of(all.get(turn % all.size()));
     }
 
     private static void runWithMissingRank(
