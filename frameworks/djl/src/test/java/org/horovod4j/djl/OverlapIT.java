@@ -32,15 +32,6 @@ class OverlapIT {
     private static final int STEPS = 3;
     private static final String FIRST_LAYER = "01Linear_weight";
 
-    /// Runs `java` as on a host of its own: in a namespace of process ids, and without the variables
-    /// by which the launcher says that the ranks share this machine.
-    private static final String JAVA_ON_OWN_HOST =
-            """
-            #!/bin/sh
-            unset HOROVOD_LOCAL_RANK HOROVOD_LOCAL_SIZE HOROVOD_CROSS_RANK HOROVOD_CROSS_SIZE
-            exec unshare --pid --fork --mount-proc "%s" "$@"
-            """;
-
     @Test
     void gradientsAreReducedDuringBackwardWithoutCopies() {
         TestTraining.ranks(2)
@@ -69,9 +60,18 @@ class OverlapIT {
         assumeTrue(
                 Processes.run("unshare", "--pid", "--fork", "--mount-proc", "true") == 0,
                 "needs the right to create namespaces of processes (root)");
+        // Runs java as on a host of its own: in a namespace of process ids, and without the
+        // variables
+        // by which the launcher says that the ranks share this machine.
         Path script =
                 Files.writeString(
-                        folder.resolve("run-java"), JAVA_ON_OWN_HOST.formatted(TestJvm.JAVA));
+                        folder.resolve("run-java"),
+                        """
+                        #!/bin/sh
+                        unset HOROVOD_LOCAL_RANK HOROVOD_LOCAL_SIZE HOROVOD_CROSS_RANK HOROVOD_CROSS_SIZE
+                        exec unshare --pid --fork --mount-proc "%s" "$@"
+                        """
+                                .formatted(TestJvm.JAVA));
         assertThat(script.toFile().setExecutable(true)).isTrue();
         int all = Runtime.getRuntime().availableProcessors();
         defaultsEqualOneProcess(
