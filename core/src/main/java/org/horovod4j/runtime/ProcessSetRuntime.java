@@ -47,10 +47,14 @@ final class ProcessSetRuntime {
     private final ProcessSetState state;
     private final Backend backend;
     private final CycleAgent agent;
-    private final Links control;
+    private final HostControlLinks control;
 
     private ProcessSetRuntime(
-            RankSet set, ProcessSetState state, Backend backend, CycleAgent agent, Links control) {
+            RankSet set,
+            ProcessSetState state,
+            Backend backend,
+            CycleAgent agent,
+            HostControlLinks control) {
         this.set = set;
         this.state = state;
         this.backend = backend;
@@ -80,7 +84,7 @@ final class ProcessSetRuntime {
         IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
 
         PointToPoint data = null;
-        Links control = null;
+        HostControlLinks control = null;
         Backend backend = null;
         try {
             data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
@@ -113,7 +117,7 @@ final class ProcessSetRuntime {
                                     set.rank(),
                                     set.size(),
                                     coordinator,
-                                    control,
+                                    control::link,
                                     backend,
                                     new Dispatcher(backend, set.rank(), set.ranks()),
                                     state,

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /// The links that carry control messages between rank 0 of a process set and the other ranks: rings
 /// in shared memory within its host, other links to other hosts.
-public final class HostControlLinks implements Links {
+public final class HostControlLinks implements AutoCloseable {
     private final LocalGroup localGroup;
     private final Links others;
     private final List<Integer> jobRanks;
@@ -20,7 +20,7 @@ public final class HostControlLinks implements Links {
         this.jobRanks = List.copyOf(jobRanks);
     }
 
-    @Override
+    /// The link to a rank of the set, opened if necessary. One of the two is rank 0.
     public Link link(int peer) {
         List<Integer> local = localGroup.ranks();
         boolean withinHost = local.contains(0) && local.contains(peer);
@@ -29,17 +29,6 @@ public final class HostControlLinks implements Links {
 
     private Link ring(int peer) {
         return localGroup.controlLink(localGroup.ranks().indexOf(peer), jobRanks.get(peer));
-    }
-
-    /// Control messages are never discarded.
-    @Override
-    public void reset() {
-        throw new UnsupportedOperationException("control links are not reset");
-    }
-
-    @Override
-    public void useStreams(int streams) {
-        others.useStreams(streams);
     }
 
     @Override

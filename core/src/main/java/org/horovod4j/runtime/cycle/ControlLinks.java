@@ -1,8 +1,10 @@
 package org.horovod4j.runtime.cycle;
 
+import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
-import org.horovod4j.transport.Links;
 import org.jspecify.annotations.Nullable;
+
+import java.util.function.IntFunction;
 
 /// The links for control messages of a process set: rank 0 has one to each other rank.
 ///
@@ -10,13 +12,14 @@ import org.jspecify.annotations.Nullable;
 /// nothing can run without that rank. A broken link is skipped, so that messages from other
 /// ranks are read first; see [#brokenLink].
 final class ControlLinks {
-    private final Links links;
+    private final IntFunction<Link> links;
     private final int rank;
     private final @Nullable ControlLink[] controlLinks;
     private @Nullable LinkBrokenException brokenLink;
     private int nextRank;
 
-    ControlLinks(Links links, int rank, int size) {
+    /// @param links opens the link to a rank of the set
+    ControlLinks(IntFunction<Link> links, int rank, int size) {
         this.links = links;
         this.rank = rank;
         this.controlLinks = new ControlLink[rank == 0 ? size : 1];
@@ -104,7 +107,7 @@ final class ControlLinks {
     private ControlLink controlLink(int other) {
         ControlLink controlLink = controlLinks[other];
         if (controlLink == null) {
-            controlLink = new ControlLink(links.link(other));
+            controlLink = new ControlLink(links.apply(other));
             controlLinks[other] = controlLink;
         }
         return controlLink;

@@ -93,7 +93,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         this.explain = explain;
         this.controlChannel =
                 new ControlChannel(
-                        new ControlLinks(context.control(), context.rank(), context.size()),
+                        new ControlLinks(context.controlLinks(), context.rank(), context.size()),
                         context.coordinator(),
                         state,
                         idleStrategy,

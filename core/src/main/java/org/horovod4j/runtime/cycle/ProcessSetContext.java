@@ -9,8 +9,10 @@ import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
-import org.horovod4j.transport.Links;
+import org.horovod4j.transport.Link;
 import org.jspecify.annotations.Nullable;
+
+import java.util.function.IntFunction;
 
 /// One process set on one rank: what a [CycleAgent] needs.
 ///
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /// @param rank this rank in the set
 /// @param size the number of ranks in the set
 /// @param coordinator on rank 0, else null
-/// @param control carries control messages
+/// @param controlLinks opens the link for control messages to a rank of the set
 /// @param backend runs the batches
 /// @param dispatcher passes batches to the backend
 /// @param state counts the completed batches, and detects lost ranks
@@ -32,7 +34,7 @@ public record ProcessSetContext(
         int rank,
         int size,
         @Nullable Coordinator coordinator,
-        Links control,
+        IntFunction<Link> controlLinks,
         Backend backend,
         Dispatcher dispatcher,
         ProcessSetState state,

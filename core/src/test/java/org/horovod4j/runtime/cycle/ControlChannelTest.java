@@ -101,7 +101,7 @@ class ControlChannelTest {
         }
         ControlChannel controlChannel =
                 new ControlChannel(
-                        new ControlLinks(new LinksToBusyRank(), 0, 2),
+                        new ControlLinks(new LinksToBusyRank()::link, 0, 2),
                         coordinator,
                         new ProcessSetState(new WorldState(), 0, List.of(0, 1)),
                         new IdleStrategy(() -> {}, clock, false),

@@ -98,9 +98,9 @@ class ControlLinksTest {
 
     @Test
     void ranksExchangeMessagesWithRankZero() {
-        ControlLinks centre = new ControlLinks(links(0), 0, 3);
-        ControlLinks one = new ControlLinks(links(1), 1, 3);
-        ControlLinks two = new ControlLinks(links(2), 2, 3);
+        ControlLinks centre = new ControlLinks(links(0)::link, 0, 3);
+        ControlLinks one = new ControlLinks(links(1)::link, 1, 3);
+        ControlLinks two = new ControlLinks(links(2)::link, 2, 3);
         one.sendToCoordinator(message(3, 1));
         two.sendToCoordinator(message(4, 2));
         List<Integer> ranks = new ArrayList<>();
@@ -123,10 +123,10 @@ class ControlLinksTest {
 
     @Test
     void brokenConnectionIsReportedAndOthersContinue() {
-        ControlLinks centre = new ControlLinks(links(0), 0, 3);
+        ControlLinks centre = new ControlLinks(links(0)::link, 0, 3);
         Links leaving = links(1);
-        ControlLinks one = new ControlLinks(leaving, 1, 3);
-        ControlLinks two = new ControlLinks(links(2), 2, 3);
+        ControlLinks one = new ControlLinks(leaving::link, 1, 3);
+        ControlLinks two = new ControlLinks(links(2)::link, 2, 3);
         one.sendToCoordinator(message(5, 1));
         leaving.close();
         ControlLinks.ReceivedMessage last = centre.poll(); // sent before it left
