@@ -1,5 +1,6 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
@@ -16,6 +17,7 @@ import org.horovod4j.transport.RegionLayout;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.function.Consumer;
 
 /// Allreduce and reducescatter. Selects the algorithm by size and by the location of the ranks:
@@ -45,6 +47,9 @@ final class CpuAllreduce {
     /// The size of the largest element type. The sizes of two parts differ by at most one element.
     private static final long ELEMENT_BYTES = 8;
 
+    /// Where the notice of a large allreduce has the number of threads of its rank.
+    private static final long WORKERS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
+
     private final LocalGroup local;
     private final CrossGroup cross;
     private final CpuBarrier barrier;
@@ -55,23 +60,26 @@ final class CpuAllreduce {
     private final StagedReducescatter stagedReducescatter;
     private final InPlaceAllreduce inPlace;
     private final SharedTensorLocator sharedTensors;
+    private final HelperThreads helpers;
 
     CpuAllreduce(
             LocalGroup local,
             CrossGroup crossGroup,
             CpuBarrier barrier,
             ScratchMemory scratchMemory,
-            ActivityRecorder activityRecorder) {
+            ActivityRecorder activityRecorder,
+            HelperThreads helpers) {
         this.local = local;
         this.cross = crossGroup;
         this.barrier = barrier;
         this.scratchMemory = scratchMemory;
         this.activityRecorder = activityRecorder;
         this.oneRound = new OneRoundAllreduce(local, scratchMemory.notice(), activityRecorder);
-        this.staged = new StagedAllreduce(local, activityRecorder);
+        this.staged = new StagedAllreduce(local, activityRecorder, helpers);
         this.stagedReducescatter = new StagedReducescatter(local, activityRecorder);
-        this.inPlace = new InPlaceAllreduce(local, activityRecorder);
+        this.inPlace = new InPlaceAllreduce(local, activityRecorder, helpers);
         this.sharedTensors = new SharedTensorLocator(local);
+        this.helpers = helpers;
     }
 
     void run(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
@@ -87,7 +95,8 @@ final class CpuAllreduce {
             runOverLinks(reduction, fusedTensors);
         } else {
             localBarrier(stamp);
-            runStaged(stamp, reduction, fusedTensors);
+            helpers.begin(fusedTensors);
+            runStaged(stamp, reduction, 1, fusedTensors);
         }
     }
 
@@ -104,7 +113,8 @@ final class CpuAllreduce {
                     cross.domainIndex(),
                     ScatterSections.of(fusedTensors, cross.domains(), cross.size()));
         } else {
-            runStaged(stamp, reduction, fusedTensors);
+            helpers.begin(fusedTensors);
+            runStaged(stamp, reduction, 1, fusedTensors);
         }
     }
 
@@ -117,13 +127,14 @@ final class CpuAllreduce {
 
     /// Reduces through the stages, and with the other hosts if there are any. The caller has passed
     /// a local barrier.
-    private void runStaged(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
+    private void runStaged(
+            long stamp, ScaledReduction reduction, int workers, FusedTensors fusedTensors) {
         if (cross.isSingleDomain()) {
-            staged.run(reduction, local.size(), null, fusedTensors);
+            staged.run(reduction, local.size(), workers, null, fusedTensors);
         } else if (fusedTensors.elementCount() == 0) {
             barrier.run(stamp); // an empty collective sends nothing, so compare stamps here
         } else {
-            staged.run(reduction, owners(fusedTensors), cross::allreduce, fusedTensors);
+            staged.run(reduction, owners(fusedTensors), workers, cross::allreduce, fusedTensors);
         }
     }
 
@@ -164,13 +175,33 @@ final class CpuAllreduce {
 
     private void runLargeOnHost(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
+        local.region(local.index())
+                .set(
+                        ValueLayout.JAVA_LONG_UNALIGNED,
+                        local.nextPayloadOffset() + WORKERS_OFFSET,
+                        helpers.begin(fusedTensors));
         localBarrier(stamp);
+        int workers = fewestWorkers();
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors == null) {
-            runStaged(stamp, reduction, fusedTensors);
+            runStaged(stamp, reduction, workers, fusedTensors);
         } else {
             inPlace.run(reduction, fusedTensors, tensors);
         }
+    }
+
+    /// The number of threads of the rank that has the fewest for the current collective.
+    private int fewestWorkers() {
+        long fewest = Long.MAX_VALUE;
+        for (int member = 0; member < local.size(); member++) {
+            long workers =
+                    local.region(member)
+                            .get(
+                                    ValueLayout.JAVA_LONG_UNALIGNED,
+                                    local.payloadOffset() + WORKERS_OFFSET);
+            fewest = Math.min(fewest, workers);
+        }
+        return (int) fewest;
     }
 
     private void runSingleRank(ScaledReduction reduction, FusedTensors fusedTensors) {

@@ -6,6 +6,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.spi.ActivityRecorder;
@@ -25,6 +26,7 @@ public final class CpuBackend implements Backend {
     private final Kernels kernels;
     private final Arena arena = Arena.ofShared();
     private final ScratchMemory scratchMemory;
+    private final HelperThreads helpers;
     private final CpuAllreduce allreduce;
 
     private final CpuAdasum adasum;
@@ -34,19 +36,22 @@ public final class CpuBackend implements Backend {
     private final CpuBarrier barrier;
 
     /// @param activityRecorder records the phases of an allreduce or reducescatter
+    /// @param helpers help with large ones; closed with the backend
     public CpuBackend(
             LocalGroup local,
             CrossGroup crossGroup,
             Kernels kernels,
-            ActivityRecorder activityRecorder) {
+            ActivityRecorder activityRecorder,
+            HelperThreads helpers) {
         this.local = local;
+        this.helpers = helpers;
         this.cross = crossGroup;
         this.kernels = kernels;
         this.scratchMemory = new ScratchMemory(arena);
         this.barrier = new CpuBarrier(local, crossGroup);
         this.allreduce =
-                new CpuAllreduce(local, crossGroup, barrier, scratchMemory, activityRecorder);
-
+                new CpuAllreduce(
+                        local, crossGroup, barrier, scratchMemory, activityRecorder, helpers);
         this.adasum = new CpuAdasum(local, crossGroup, kernels, scratchMemory);
         this.allgather = new CpuAllgather(local, crossGroup);
         this.broadcast = new CpuBroadcast(local, crossGroup);
@@ -145,6 +150,7 @@ public final class CpuBackend implements Backend {
 
     @Override
     public void close() {
+        helpers.close();
         cross.close();
         local.memory().close();
         scratchMemory.close();

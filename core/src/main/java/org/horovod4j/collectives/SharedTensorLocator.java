@@ -25,6 +25,9 @@ final class SharedTensorLocator {
     /// The number of longs in an encoded [Location].
     private static final int LONGS_PER_LOCATION = 4;
 
+    /// The bytes that [#post] writes to the notice.
+    static final long PAYLOAD_BYTES = LONGS_PER_LOCATION * Long.BYTES;
+
     /// Posted instead of a block or an exchange number: the tensors of this rank are not in shared
     /// memory, or this rank has no cached exchange.
     private static final long NOT_SHARED = -1;

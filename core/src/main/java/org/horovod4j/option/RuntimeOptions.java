@@ -84,6 +84,17 @@ public final class RuntimeOptions {
                             "How many bytes of a large tensor are packed, reduced and unpacked at a time"
                                     + " inside a host.");
 
+    public static final Option<Integer> HELPER_THREADS =
+            Option.integer("helper-threads")
+                    .environment("HOROVOD_HELPER_THREADS")
+                    .whenUnset("the cores of the host divided by its ranks, less one, at most 7")
+                    .atLeast(0)
+                    .atMost(64)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "How many threads help a rank with an allreduce of 512 KiB or more while its"
+                                    + " program waits for it.");
+
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")
                     .environment("HOROVOD_RING_BYTES")
@@ -252,6 +263,7 @@ public final class RuntimeOptions {
                     DISABLE_GROUP_FUSION,
                     JOIN_AVERAGE,
                     ROUND_BYTES,
+                    HELPER_THREADS,
                     RING_BYTES,
                     STALL_CHECK_DISABLE,
                     STALL_CHECK_TIME,

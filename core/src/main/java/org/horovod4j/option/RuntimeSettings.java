@@ -5,6 +5,7 @@ import org.horovod4j.log.LogSettings;
 import org.horovod4j.spi.Tuning;
 
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /// How a rank runs operations, and what it checks and records.
@@ -14,6 +15,7 @@ import java.util.Set;
 /// @param cacheCapacity how many requests are cached; 0 for none
 /// @param groupFusion whether groups may be fused with other operations
 /// @param planLocking whether repeated steps run without negotiation
+/// @param helperThreads how many threads help with large tensors; empty to use idle cores
 /// @param tls whether connections are encrypted
 /// @param joinAverage the divisor of an average while some ranks have joined
 public record RuntimeSettings(
@@ -22,6 +24,7 @@ public record RuntimeSettings(
         int cacheCapacity,
         boolean groupFusion,
         boolean planLocking,
+        OptionalInt helperThreads,
         boolean tls,
         JoinAverage joinAverage,
         StallSettings stall,
@@ -50,6 +53,10 @@ public record RuntimeSettings(
                 environment.get(RuntimeOptions.CACHE_CAPACITY),
                 !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
                 environment.get(RuntimeOptions.PLAN_LOCKING),
+                environment
+                        .find(RuntimeOptions.HELPER_THREADS)
+                        .map(OptionalInt::of)
+                        .orElse(OptionalInt.empty()),
                 environment.get(Options.TLS),
                 environment.get(RuntimeOptions.JOIN_AVERAGE),
                 StallSettings.from(environment),
@@ -67,6 +74,7 @@ public record RuntimeSettings(
                 cacheCapacity,
                 groupFusion,
                 planLocking,
+                helperThreads,
                 tls,
                 joinAverage,
                 stall,

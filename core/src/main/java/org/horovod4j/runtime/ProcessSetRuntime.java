@@ -6,6 +6,7 @@ import org.horovod4j.collectives.CostModel;
 import org.horovod4j.collectives.CpuBackend;
 import org.horovod4j.collectives.CrossGroup;
 import org.horovod4j.collectives.LinkCalibration;
+import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
@@ -43,6 +44,9 @@ import java.util.List;
 final class ProcessSetRuntime {
     private static final long NANOS_PER_MILLI = 1_000_000;
 
+    /// More threads do not copy faster: the memory is the limit.
+    private static final int MAX_HELPER_THREADS = 7;
+
     private final RankSet set;
     private final ProcessSetState state;
     private final Backend backend;
@@ -79,7 +83,8 @@ final class ProcessSetRuntime {
             List<RankInfo> members,
             SharedMemory memory) {
         Topology topology = Topology.of(set.rank(), members);
-        boolean oversubscribed = topology.localSize() > Runtime.getRuntime().availableProcessors();
+        int cores = Runtime.getRuntime().availableProcessors();
+        boolean oversubscribed = topology.localSize() > cores;
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
         IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
 
@@ -103,7 +108,13 @@ final class ProcessSetRuntime {
             ActivityLog activities = new ActivityLog(recorder);
             AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
             CrossGroup crossGroup = new CrossGroup(topology, data, selector);
-            backend = new CpuBackend(localGroup, crossGroup, context.kernels(), activities);
+            backend =
+                    new CpuBackend(
+                            localGroup,
+                            crossGroup,
+                            context.kernels(),
+                            activities,
+                            helperThreads(context, cores / topology.localSize(), idleStrategy));
             backend.tune(context.settings().tuning());
 
             Coordinator coordinator =
@@ -150,6 +161,19 @@ final class ProcessSetRuntime {
 
     private static String threadName(RankContext context, RankSet set) {
         return "hvd-cycle-" + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
+    }
+
+    /// @param cores how many cores this rank may use if the ranks of the host share them evenly
+    private static HelperThreads helperThreads(
+            RankContext context, int cores, IdleStrategy idleStrategy) {
+        int idle = Math.clamp(cores - 1, 0, MAX_HELPER_THREADS);
+        return new HelperThreads(
+                context.settings().helperThreads().orElse(idle),
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("hvd-helper-" + context.rank() + "-", 1)
+                        .factory(),
+                () -> !idleStrategy.isBackground());
     }
 
     private static Coordinator coordinator(

@@ -18,7 +18,7 @@ import java.util.List;
 /// it together: each calls [#reset], and the tensors are unchanged.
 ///
 /// ```java
-/// Backend backend = new CpuBackend(localGroup, crossGroup, kernels, activities);
+/// Backend backend = new CpuBackend(localGroup, crossGroup, kernels, activities, helpers);
 /// FusedTensors fused = new FusedTensors(DataType.FLOAT32, tensor.elementCount());
 /// fused.set(0, tensor.segment(), tensor.segment());
 /// backend.allreduce(stamp, fused, ReduceOp.SUM, Scale.NONE, size); // on every rank

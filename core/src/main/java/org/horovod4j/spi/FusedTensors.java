@@ -12,7 +12,7 @@ import java.util.List;
 /// The collective copies them in and out of that array piece by piece.
 ///
 /// Sizes are fixed at construction. The memory can change, so a plan that repeats creates its
-/// instances once. One thread at a time uses an instance.
+/// instances once. One thread at a time changes an instance; helper threads may read it meanwhile.
 public final class FusedTensors {
     private final DataType dataType;
 
@@ -181,6 +181,16 @@ public final class FusedTensors {
         }
         for (int i = 0; i < inputs.length; i++) {
             if (!isInPlace(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// Whether `thread` may access the memory of all tensors.
+    public boolean isAccessibleBy(Thread thread) {
+        for (int i = 0; i < inputs.length; i++) {
+            if (!inputs[i].isAccessibleBy(thread) || !outputs[i].isAccessibleBy(thread)) {
                 return false;
             }
         }

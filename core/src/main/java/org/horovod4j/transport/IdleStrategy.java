@@ -85,6 +85,11 @@ public final class IdleStrategy {
         background = false;
     }
 
+    /// Whether waits are in the background, beside a program that computes.
+    public boolean isBackground() {
+        return background;
+    }
+
     private boolean spins() {
         return !oversubscribed && !background;
     }

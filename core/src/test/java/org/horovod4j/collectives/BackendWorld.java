@@ -1,5 +1,6 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.security.Protection;
@@ -61,7 +62,11 @@ final class BackendWorld implements AutoCloseable {
                             new LocalGroup(simulatedHosts.memory(rank), idleStrategy),
                             new CrossGroup(simulatedHosts.topology(rank), pointToPoint, selector),
                             config.kernels.apply(rank),
-                            ActivityRecorder.NONE));
+                            ActivityRecorder.NONE,
+                            new HelperThreads(
+                                    config.helpers.applyAsInt(rank),
+                                    Thread.ofPlatform().daemon().factory(),
+                                    () -> true)));
         }
     }
 
@@ -69,13 +74,15 @@ final class BackendWorld implements AutoCloseable {
     ///
     /// @param hosts the host index of each rank
     /// @param kernels the kernels of each rank
+    /// @param helpers how many helper threads each rank has
     record Config(
             int size,
             Transport transport,
             IntUnaryOperator hosts,
             IntFunction<Kernels> kernels,
             AllreduceChoice allreduce,
-            Protection protection) {
+            Protection protection,
+            IntUnaryOperator helpers) {
 
         /// Assigns ranks to hosts in turn, so that the ranks of a host are not adjacent.
         static Config of(Layout layout) {
@@ -85,19 +92,26 @@ final class BackendWorld implements AutoCloseable {
                     rank -> rank % layout.hosts(),
                     _ -> Kernels.best(),
                     AllreduceChoice.AUTO,
-                    Protection.of(layout.tls()));
+                    Protection.of(layout.tls()),
+                    _ -> 0);
         }
 
         Config withHosts(IntUnaryOperator hostOfRank) {
-            return new Config(size, transport, hostOfRank, kernels, allreduce, protection);
+            return new Config(size, transport, hostOfRank, kernels, allreduce, protection, helpers);
         }
 
         Config withKernels(IntFunction<Kernels> kernelsOfRank) {
-            return new Config(size, transport, hosts, kernelsOfRank, allreduce, protection);
+            return new Config(
+                    size, transport, hosts, kernelsOfRank, allreduce, protection, helpers);
         }
 
         Config withAllreduce(AllreduceChoice choice) {
-            return new Config(size, transport, hosts, kernels, choice, protection);
+            return new Config(size, transport, hosts, kernels, choice, protection, helpers);
+        }
+
+        Config withHelpers(IntUnaryOperator helpersOfRank) {
+            return new Config(
+                    size, transport, hosts, kernels, allreduce, protection, helpersOfRank);
         }
 
         BackendWorld open() {

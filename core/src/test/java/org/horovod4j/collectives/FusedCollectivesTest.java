@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /// Several tensors in one operation give the same results as separate operations.
@@ -187,6 +188,25 @@ class FusedCollectivesTest {
                     tensors.allreduce(2, rank, backend, Memory.HEAP);
                     tensors.allreduce(3, rank, backend, Memory.SHARED);
                 });
+    }
+
+    /// Ranks of a host may have different numbers of helpers.
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 4})
+    void resultDoesNotDependOnHelperThreads(int hosts) {
+        FusionCase tensors =
+                sums(4, DataType.FLOAT32, List.of(Shape.of(900_007), Shape.of(5), Shape.of(9_001)));
+        for (IntUnaryOperator helpers : List.<IntUnaryOperator>of(_ -> 3, rank -> 5 * rank % 3)) {
+            Config config = Config.of(new Layout(4, hosts, Transport.LOCAL)).withHelpers(helpers);
+            try (BackendWorld world = config.open()) {
+                world.run(
+                        (rank, backend) -> {
+                            tensors.allreduce(1, rank, backend, Memory.HEAP);
+                            tensors.allreduce(2, rank, backend, Memory.SHARED);
+                            tensors.allreduce(3, rank, backend, Memory.NATIVE);
+                        });
+            }
+        }
     }
 
     @ParameterizedTest

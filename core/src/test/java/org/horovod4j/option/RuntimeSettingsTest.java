@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 
 class RuntimeSettingsTest {
@@ -28,6 +29,7 @@ class RuntimeSettingsTest {
                                 1024,
                                 true,
                                 true,
+                                OptionalInt.empty(),
                                 false,
                                 JoinAverage.ALL,
                                 new StallSettings(Duration.ofSeconds(60), Duration.ZERO),
@@ -51,6 +53,7 @@ class RuntimeSettingsTest {
                                         Map.entry("HOROVOD_CACHE_CAPACITY", "0"),
                                         Map.entry("HOROVOD_DISABLE_GROUP_FUSION", "true"),
                                         Map.entry("HOROVOD_PLAN_LOCKING", "off"),
+                                        Map.entry("HOROVOD_HELPER_THREADS", "3"),
                                         Map.entry("HOROVOD_TLS", "1"),
                                         Map.entry("HOROVOD_JOIN_AVERAGE", "live"),
                                         Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "5"),
@@ -76,6 +79,7 @@ class RuntimeSettingsTest {
                                 0,
                                 false,
                                 false,
+                                OptionalInt.of(3),
                                 true,
                                 JoinAverage.LIVE,
                                 new StallSettings(Duration.ofSeconds(5), Duration.ofSeconds(7)),

@@ -19,8 +19,8 @@ import java.util.Arrays;
 /// boundaries. Each rank reduces its part over the tensors of all ranks and writes the result to
 /// all of them. It works piece by piece, so it writes cache lines that it has just read.
 ///
-/// Large parts are divided into chunks. A rank claims each chunk before it reduces it, and no other
-/// rank accesses that chunk. A rank that has finished its part claims chunks of other parts.
+/// Large parts are divided into chunks. A thread claims each chunk before it reduces it, and no other
+/// thread accesses that chunk. A rank that has finished its part claims chunks of other parts.
 /// Otherwise a rank whose core is busy with something else would delay all ranks in every
 /// collective. The result does not depend on which rank reduces a chunk, because the ranks' values
 /// are always added in the same order.
@@ -34,12 +34,13 @@ public final class InPlaceAllreduce {
 
     private final LocalGroup local;
     private final ActivityRecorder activityRecorder;
-    private final long[] offsets;
+    private final HelperThreads helpers;
 
-    public InPlaceAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
+    public InPlaceAllreduce(
+            LocalGroup local, ActivityRecorder activityRecorder, HelperThreads helpers) {
         this.local = local;
+        this.helpers = helpers;
         this.activityRecorder = activityRecorder;
-        this.offsets = new long[local.size()];
     }
 
     /// Reduces `fusedTensors`. Before the call all ranks have passed a barrier. On return all
@@ -87,9 +88,12 @@ public final class InPlaceAllreduce {
             reduceChunk(first, end, reduction, fusedTensors, tensors);
             return;
         }
-        for (int step = 0; step < size; step++) {
-            reducePart((local.index() + step) % size, reduction, fusedTensors, tensors);
-        }
+        helpers.share(
+                () -> {
+                    for (int step = 0; step < size; step++) {
+                        reducePart((local.index() + step) % size, reduction, fusedTensors, tensors);
+                    }
+                });
     }
 
     /// Reduces the unclaimed chunks of a member's part.
@@ -136,6 +140,7 @@ public final class InPlaceAllreduce {
             ScaledReduction reduction, MemorySegment[] tensor, long first, long elements) {
         MemorySegment mine = tensor[local.index()];
         long offset = first * reduction.byteSize();
+        long[] offsets = new long[tensor.length];
         Arrays.fill(offsets, offset);
         reduction.reduce(mine, offset, tensor, offsets, elements);
         reduction.postscale(mine, offset, elements);

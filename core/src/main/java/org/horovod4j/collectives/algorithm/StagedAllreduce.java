@@ -31,19 +31,20 @@ public final class StagedAllreduce {
     private final LocalGroup local;
     private final StagedPipeline pipeline;
     private final ActivityRecorder activityRecorder;
+    private final HelperThreads helpers;
     private final MemorySegment[] sources;
-    private final long[] offsets;
 
     /// The bytes of a round if there are no other hosts. The default is small enough that four
     /// rounds fit into a small level-2 cache.
     private long localRoundBytes = Tuning.DEFAULT.roundBytes();
 
-    public StagedAllreduce(LocalGroup local, ActivityRecorder activityRecorder) {
+    public StagedAllreduce(
+            LocalGroup local, ActivityRecorder activityRecorder, HelperThreads helpers) {
         this.local = local;
+        this.helpers = helpers;
         this.activityRecorder = activityRecorder;
         this.pipeline = new StagedPipeline(local);
         this.sources = new MemorySegment[local.size()];
-        this.offsets = new long[local.size()];
         for (int member = 0; member < local.size(); member++) {
             sources[member] = local.region(member);
         }
@@ -58,13 +59,18 @@ public final class StagedAllreduce {
     /// Reduces `fusedTensors` and copies this rank's output range of each tensor to its output.
     ///
     /// @param owners the number of owners; the first members are owners and reduce one part each
+    /// @param workers how many threads the rank with the fewest has for this collective
     /// @param crossReducer reduces a part over the other hosts; null if there are none
     public void run(
             ScaledReduction reduction,
             int owners,
+            int workers,
             @Nullable CrossReducer crossReducer,
             FusedTensors fusedTensors) {
-        long roundBytes = crossReducer == null ? localRoundBytes : RegionLayout.STAGE_BYTES;
+        long roundBytes =
+                crossReducer == null
+                        ? Math.min(localRoundBytes * workers, RegionLayout.STAGE_BYTES)
+                        : RegionLayout.STAGE_BYTES;
         long roundElements = roundBytes / reduction.byteSize();
         pipeline.run(
                 (fusedTensors.elementCount() + roundElements - 1) / roundElements,
@@ -101,8 +107,14 @@ public final class StagedAllreduce {
             MemorySegment mine = local.region(local.index());
             long elements = elements(round);
             long since = activityRecorder.begin();
-            fusedTensors.pack(round * roundElements, elements, mine, stage);
-            reduction.prescale(mine, stage, elements);
+            helpers.divide(
+                    elements,
+                    reduction.byteSize(),
+                    (first, count) -> {
+                        long offset = stage + first * reduction.byteSize();
+                        fusedTensors.pack(round * roundElements + first, count, mine, offset);
+                        reduction.prescale(mine, offset, count);
+                    });
             activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         }
 
@@ -119,12 +131,11 @@ public final class StagedAllreduce {
             long size = Partition.start(elements, local.index() + 1, owners) - start;
             long offset = stage + start * reduction.byteSize();
             MemorySegment mine = local.region(local.index());
-            if (local.size() > 1) {
-                Arrays.fill(offsets, offset);
-                reduction.reduce(mine, offset, sources, offsets, size);
-            }
+            helpers.divide(
+                    size,
+                    reduction.byteSize(),
+                    (first, count) -> reduceStages(offset + first * reduction.byteSize(), count));
             if (crossReducer == null) {
-                reduction.postscale(mine, offset, size);
                 activityRecorder.end(Activity.SHM_ALLREDUCE, since);
             } else {
                 since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
@@ -133,22 +144,60 @@ public final class StagedAllreduce {
             }
         }
 
+        /// Reduces elements over the stages of all members, into the stage of this rank.
+        private void reduceStages(long offset, long count) {
+            MemorySegment mine = local.region(local.index());
+            if (local.size() > 1) {
+                long[] offsets = new long[local.size()];
+                Arrays.fill(offsets, offset);
+                reduction.reduce(mine, offset, sources, offsets, count);
+            }
+            if (crossReducer == null) {
+                reduction.postscale(mine, offset, count);
+            }
+        }
+
+        /// Alone, this rank unpacks each part as soon as it is reduced. With helpers it waits for
+        /// all parts, because dividing each of them would cost more.
         @Override
         public void unpack(long round, long stage, long reduced) {
             long elements = elements(round);
-            long first = round * roundElements;
+            boolean isAlone = helpers.workers() == 1;
             for (int owner = 0; owner < owners; owner++) {
                 long since = activityRecorder.begin();
                 local.await(owner, Counter.REDUCED, reduced);
                 since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
-                long start = Partition.start(elements, owner, owners);
-                long size = Partition.start(elements, owner + 1, owners) - start;
+                if (isAlone) {
+                    unpackPart(owner, round, stage, 0, elements);
+                    activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+                }
+            }
+            if (!isAlone) {
+                long since = activityRecorder.begin();
+                helpers.divide(
+                        elements,
+                        reduction.byteSize(),
+                        (first, count) -> {
+                            for (int owner = 0; owner < owners; owner++) {
+                                unpackPart(owner, round, stage, first, first + count);
+                            }
+                        });
+                activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+            }
+        }
+
+        /// Unpacks those elements of an owner's part that are in the range `first` to `end` of the
+        /// round.
+        private void unpackPart(int owner, long round, long stage, long first, long end) {
+            long elements = elements(round);
+            long start = Math.max(first, Partition.start(elements, owner, owners));
+            long count = Math.min(end, Partition.start(elements, owner + 1, owners)) - start;
+            if (count > 0) {
                 fusedTensors.unpack(
                         local.region(owner),
                         stage + start * reduction.byteSize(),
-                        first + start,
-                        size);
-                activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+                        round * roundElements + start,
+                        count);
             }
         }
 

@@ -89,7 +89,8 @@ class InPlaceAllreduceTest {
                                 domain.memory(rank),
                                 new IdleStrategy(() -> {}, Clock.SYSTEM, true));
                 locals.add(local);
-                algorithms.add(new InPlaceAllreduce(local, ActivityRecorder.NONE));
+                algorithms.add(
+                        new InPlaceAllreduce(local, ActivityRecorder.NONE, HelperThreads.none()));
                 tensors[0][rank] = arena.allocate(length * Float.BYTES, 64);
             }
             fill();

@@ -1,0 +1,243 @@
+package org.horovod4j.collectives.algorithm;
+
+import org.horovod4j.spi.FusedTensors;
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+
+/// Threads that share the work of a large collective with the thread that runs it, on cores that
+/// are idle while the program waits.
+///
+/// The work is divided into numbered tasks. Every thread takes the next task that none has taken.
+/// So a helper that wakes up late delays nothing: the other threads have done its tasks. Helpers
+/// start when they are first needed. Between tasks they spin for 100 µs, which bridges the gaps
+/// within a collective, then they park.
+public final class HelperThreads implements AutoCloseable {
+    private static final long SPIN_NANOS = 100_000;
+    private static final int SPINS_PER_CLOCK = 32;
+
+    /// Below this size of all tensors, waking helpers costs more than they save.
+    private static final long MIN_BYTES = 512 * 1024;
+
+    /// Below this size, a step of a collective is not divided.
+    private static final long MIN_DIVIDED_BYTES = 32 * 1024;
+
+    private final int count;
+    private final ThreadFactory factory;
+    private final BooleanSupplier programWaits;
+    private Helper @Nullable [] helpers;
+    private boolean enabled;
+    private volatile @Nullable Tasks current;
+    private volatile boolean closed;
+
+    /// @param count the number of threads
+    /// @param factory creates the threads
+    /// @param programWaits whether the program waits for the current collective; otherwise it
+    ///     computes, and helpers would take its cores
+    public HelperThreads(int count, ThreadFactory factory, BooleanSupplier programWaits) {
+        this.count = count;
+        this.factory = factory;
+        this.programWaits = programWaits;
+    }
+
+    /// No threads: the caller does all the work.
+    public static HelperThreads none() {
+        return new HelperThreads(0, Thread::new, () -> false);
+    }
+
+    /// Decides whether helpers take part in the next collective.
+    ///
+    /// @return the number of threads that work on it, the caller included
+    public int begin(FusedTensors fusedTensors) {
+        enabled =
+                count > 0
+                        && fusedTensors.byteSize() >= MIN_BYTES
+                        && programWaits.getAsBoolean()
+                        && fusedTensors.isAccessibleBy(started()[0].thread);
+        return workers();
+    }
+
+    /// Like [#begin] for a collective in which the caller works alone.
+    public void beginAlone() {
+        enabled = false;
+    }
+
+    /// The number of threads that work on the current collective, the caller included.
+    int workers() {
+        return enabled ? count + 1 : 1;
+    }
+
+    /// Divides a range of elements among the threads. Returns when all of it is done.
+    ///
+    /// @param byteSize the size of an element
+    void divide(long elements, int byteSize, RangeWork work) {
+        if (!enabled || elements * byteSize < 2 * MIN_DIVIDED_BYTES) {
+            work.run(0, elements);
+            return;
+        }
+        int parts = (int) Math.min(workers(), elements * byteSize / MIN_DIVIDED_BYTES);
+        run(
+                parts,
+                part -> {
+                    long first = Partition.start(elements, part, parts);
+                    work.run(first, Partition.start(elements, part + 1, parts) - first);
+                });
+    }
+
+    /// Runs `work` once on each thread, or less often if one thread finishes before another begins.
+    ///
+    /// @param work finds out itself what is left to do
+    void share(Runnable work) {
+        if (enabled) {
+            run(workers(), _ -> work.run());
+        } else {
+            work.run();
+        }
+    }
+
+    private void run(int tasks, IntConsumer work) {
+        Tasks shared = new Tasks(tasks, work);
+        current = shared;
+        for (Helper helper : started()) {
+            if (helper.parked) {
+                LockSupport.unpark(helper.thread);
+            }
+        }
+        shared.work();
+        shared.awaitEnd();
+        current = null;
+        shared.rethrow();
+    }
+
+    private Helper[] started() {
+        if (helpers == null) {
+            helpers = new Helper[count];
+            for (int i = 0; i < count; i++) {
+                helpers[i] = new Helper(factory);
+            }
+            for (Helper helper : helpers) {
+                helper.thread.start();
+            }
+        }
+        return helpers;
+    }
+
+    /// Ends the threads. The caller runs no collective meanwhile.
+    @Override
+    public void close() {
+        closed = true;
+        if (helpers != null) {
+            for (Helper helper : helpers) {
+                LockSupport.unpark(helper.thread);
+            }
+        }
+    }
+
+    /// Work on a range of elements.
+    interface RangeWork {
+        void run(long first, long elements);
+    }
+
+    private final class Helper implements Runnable {
+        private final Thread thread;
+        private volatile boolean parked;
+        private @Nullable Tasks seen;
+
+        Helper(ThreadFactory factory) {
+            this.thread = factory.newThread(this);
+        }
+
+        @Override
+        public void run() {
+            while (!closed) {
+                Tasks tasks = awaitTasks();
+                if (tasks != null) {
+                    seen = tasks;
+                    tasks.work();
+                }
+            }
+        }
+
+        /// Waits for tasks that this thread has not seen. May return null without a reason.
+        private @Nullable Tasks awaitTasks() {
+            long end = System.nanoTime() + SPIN_NANOS;
+            do {
+                for (int i = 0; i < SPINS_PER_CLOCK; i++) {
+                    Tasks tasks = newTasks();
+                    if (tasks != null) {
+                        return tasks;
+                    }
+                    Thread.onSpinWait();
+                }
+            } while (System.nanoTime() < end);
+            parked = true;
+            Tasks tasks = newTasks();
+            if (tasks == null && !closed) {
+                LockSupport.park(HelperThreads.this);
+            }
+            parked = false;
+            return tasks;
+        }
+
+        private @Nullable Tasks newTasks() {
+            Tasks tasks = current;
+            return tasks == seen ? null : tasks;
+        }
+    }
+
+    /// Numbered tasks, each of which one thread takes.
+    private static final class Tasks {
+        private final int count;
+        private final IntConsumer work;
+        private final AtomicInteger taken = new AtomicInteger();
+        private final AtomicInteger done = new AtomicInteger();
+        private volatile @Nullable RuntimeException failure;
+        private volatile @Nullable Error error;
+
+        Tasks(int count, IntConsumer work) {
+            this.count = count;
+            this.work = work;
+        }
+
+        void work() {
+            for (int task = taken.getAndIncrement(); task < count; task = taken.getAndIncrement()) {
+                try {
+                    work.accept(task);
+                } catch (RuntimeException e) {
+                    failure = e;
+                } catch (Error e) {
+                    error = e;
+                } finally {
+                    done.incrementAndGet();
+                }
+            }
+        }
+
+        /// Waits for the tasks that helpers have taken. They compute and never wait, so this is
+        /// short.
+        void awaitEnd() {
+            for (int spins = 0; done.get() < count; spins++) {
+                if (spins < 10 * SPINS_PER_CLOCK) {
+                    Thread.onSpinWait();
+                } else {
+                    Thread.yield(); // the core of a helper is busy with something else
+                }
+            }
+        }
+
+        void rethrow() {
+            Error thrownError = error;
+            if (thrownError != null) {
+                throw thrownError;
+            }
+            RuntimeException thrown = failure;
+            if (thrown != null) {
+                throw thrown;
+            }
+        }
+    }
+}
