@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 
 /// Allreduce and reducescatter. Selects the algorithm by size and by the location of the ranks:
 ///
@@ -134,7 +134,7 @@ final class CpuAllreduce {
         } else if (fusedTensors.elementCount() == 0) {
             barrier.run(stamp); // an empty collective sends nothing, so compare stamps here
         } else {
-            staged.run(reduction, owners(fusedTensors), workers, cross::allreduce, fusedTensors);
+            staged.run(reduction, owners(fusedTensors), workers, cross, fusedTensors);
         }
     }
 
@@ -211,7 +211,10 @@ final class CpuAllreduce {
             reduceInCopies(
                     reduction,
                     fusedTensors,
-                    piece -> reduction.postscale(piece.memory(), piece.offset(), piece.count()));
+                    piece -> {
+                        reduction.postscale(piece.memory(), piece.offset(), piece.count());
+                        return 0;
+                    });
         }
     }
 
@@ -228,46 +231,69 @@ final class CpuAllreduce {
         }
         boolean canReduceInOutput = isLargeSingle && fusedTensors.output(0).isNative();
         if (canReduceInOutput && (hasBarrier || fusedTensors.isInPlace())) {
-            reduceInOutput(reduction, fusedTensors, cross::allreduce);
+            reduceInOutput(reduction, fusedTensors);
         } else {
-            reduceInCopies(reduction, fusedTensors, cross::allreduce);
+            reduceInCopies(reduction, fusedTensors, cross::start);
         }
     }
 
-    /// Reduces the only tensor piece by piece in its output memory.
-    private void reduceInOutput(
-            ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+    /// Reduces the only tensor piece by piece in its output memory. The messages of two pieces are on
+    /// their way at a time.
+    private void reduceInOutput(ScaledReduction reduction, FusedTensors fusedTensors) {
         MemorySegment output = fusedTensors.output(0);
         fusedTensors.copy();
         int byteSize = reduction.dataType().byteSize();
         long pieceElements = pieceBytes() / byteSize;
+        long previous = 0;
         for (long start = 0; start < fusedTensors.elementCount(); start += pieceElements) {
             long elements = Math.min(pieceElements, fusedTensors.elementCount() - start);
             reduction.prescale(output, start * byteSize, elements);
             long since = activityRecorder.begin();
-            reduce.accept(reduction.operands(output, start * byteSize, elements));
+            long started = cross.start(reduction.operands(output, start * byteSize, elements));
+            cross.await(previous);
             activityRecorder.end(Activity.TCP_ALLREDUCE, since);
+            previous = started;
         }
+        cross.await(previous);
     }
 
     /// Reduces the tensors piece by piece in scratch memory. Used for small tensors, for tensors on
     /// the heap, and for tensors that must not change before all ranks have started. An empty
     /// collective is one empty piece, so that ranks still compare stamps.
+    ///
+    /// The messages of two pieces are on their way at a time.
+    ///
+    /// @param reduce starts to reduce a piece, and returns what to await
     private void reduceInCopies(
-            ScaledReduction reduction, FusedTensors fusedTensors, Consumer<Operands> reduce) {
+            ScaledReduction reduction, FusedTensors fusedTensors, ToLongFunction<Operands> reduce) {
         long count = fusedTensors.elementCount();
-        long pieceElements = pieceBytes() / reduction.dataType().byteSize();
-        MemorySegment memory = scratchMemory.piece(Math.min(fusedTensors.byteSize(), pieceBytes()));
-        for (long start = 0; start == 0 || start < count; start += pieceElements) {
-            long elements = Math.min(pieceElements, count - start);
+        int byteSize = reduction.dataType().byteSize();
+        long pieceElements = Math.min(pieceBytes() / byteSize, count);
+        long pieces = count == 0 ? 1 : (count + pieceElements - 1) / pieceElements;
+        MemorySegment memory = scratchMemory.piece(Math.min(pieces, 2) * pieceElements * byteSize);
+        long previous = 0;
+        for (long piece = 0; piece <= pieces; piece++) {
             long since = activityRecorder.begin();
-            fusedTensors.pack(start, elements, memory, 0);
-            reduction.prescale(memory, 0, elements);
-            since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
-            reduce.accept(reduction.operands(memory, 0, elements));
+            long started = 0;
+            if (piece < pieces) {
+                long start = piece * pieceElements;
+                long elements = Math.min(pieceElements, count - start);
+                long offset = piece % 2 * pieceElements * byteSize;
+                fusedTensors.pack(start, elements, memory, offset);
+                reduction.prescale(memory, offset, elements);
+                since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
+                started = reduce.applyAsLong(reduction.operands(memory, offset, elements));
+            }
+            cross.await(previous);
             since = activityRecorder.end(reduceActivity(), since);
-            fusedTensors.unpack(memory, 0, start, elements);
-            activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+            if (piece > 0) {
+                long start = (piece - 1) * pieceElements;
+                long elements = Math.min(pieceElements, count - start);
+                long offset = (piece - 1) % 2 * pieceElements * byteSize;
+                fusedTensors.unpack(memory, offset, start, elements);
+                activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+            }
+            previous = started;
         }
     }
 

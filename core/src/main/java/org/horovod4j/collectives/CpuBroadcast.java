@@ -65,17 +65,18 @@ final class CpuBroadcast {
         if (local.index() == 0) {
             cross.barrier();
         }
-        StagedBroadcast.Source source = NO_SOURCE;
+        local.barrier(stamp); // all ranks agree: tensors may be overwritten from here on
         if (local.index() == sender) {
             LinkGroup group =
                     new LinkGroup(cross.pointToPoint(), senders, senders.indexOf(cross.rank()));
-            source =
-                    new LinkSource(
-                            new LinkBroadcast(group, StagedBroadcast.rounds(tensor.byteSize())),
-                            tensor);
+            LinkBroadcast broadcast =
+                    new LinkBroadcast(group, StagedBroadcast.rounds(tensor.byteSize()));
+            LinkSource source = new LinkSource(broadcast, tensor);
+            staged.run(sender, source, tensor, 0, tensor.byteSize());
+            broadcast.finish();
+        } else {
+            staged.run(sender, NO_SOURCE, tensor, 0, tensor.byteSize());
         }
-        local.barrier(stamp); // all ranks agree: tensors may be overwritten from here on
-        staged.run(sender, source, tensor, 0, tensor.byteSize());
     }
 
     /// The rank of each domain that exchanges data with other domains.

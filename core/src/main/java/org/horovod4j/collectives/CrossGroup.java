@@ -2,6 +2,7 @@ package org.horovod4j.collectives;
 
 import org.horovod4j.collectives.algorithm.LinkGroup;
 import org.horovod4j.collectives.algorithm.Operands;
+import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.TreeAllreduce;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.PointToPoint;
@@ -14,7 +15,7 @@ import java.util.List;
 /// The ranks with the same index in each domain form a group. The group at index 0 consists of the
 /// first ranks. As many groups as the smallest domain has ranks span all domains and can work in
 /// parallel.
-public final class CrossGroup implements AutoCloseable {
+public final class CrossGroup implements StagedAllreduce.CrossReducer, AutoCloseable {
     private final Topology topology;
     private final PointToPoint pointToPoint;
     private final AllreduceSelector selector;
@@ -71,13 +72,20 @@ public final class CrossGroup implements AutoCloseable {
         return group;
     }
 
-    /// Reduces `operands` over [#group], including division and scaling.
-    void allreduce(Operands operands) {
+    /// Starts to reduce `operands` over [#group], including division and scaling.
+    @Override
+    public long start(Operands operands) {
         long bytes = operands.count() * operands.reduction().dataType().byteSize();
-        selector.algorithm(group.size(), bytes).run(group, operands);
+        selector.algorithm(group.size(), bytes).start(group, operands);
+        return pointToPoint.started();
     }
 
-    /// The largest size that [#allreduce] reduces without a ring.
+    @Override
+    public void await(long started) {
+        pointToPoint.await(started);
+    }
+
+    /// The largest size that [#start] reduces without a ring.
     long maxBytesWithoutRing() {
         return selector.maxBytesWithoutRing(topology.domains().size());
     }

@@ -1,13 +1,18 @@
 package org.horovod4j.transport;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.MemorySegment;
 
 /// A message that is being received.
-final class IncomingMessage {
-    private final MemorySegment buffer;
-    private Link link = PointToPoint.NullLink.INSTANCE;
-    private MessageSink sink = MessageSink.into(MemorySegment.NULL, 0, 0);
-    private long stamp;
+public final class IncomingMessage {
+    private final long number;
+    private final Link link;
+    private final long stamp;
+    private final MessageSink sink;
+
+    /// The message whose payload the sink overwrites; null if there is none.
+    private final @Nullable OutgoingMessage overwritten;
 
     /// Bytes of the payload that the sink has taken.
     private long consumed;
@@ -17,29 +22,42 @@ final class IncomingMessage {
 
     private boolean stampRead;
 
-    IncomingMessage(MemorySegment buffer) {
-        this.buffer = buffer;
-    }
-
-    void begin(Link link, long stamp, MessageSink sink) {
+    IncomingMessage(
+            long number,
+            Link link,
+            long stamp,
+            MessageSink sink,
+            @Nullable OutgoingMessage overwritten) {
+        this.number = number;
         this.link = link;
         this.stamp = stamp;
         this.sink = sink;
-        this.consumed = 0;
-        this.filled = 0;
-        this.stampRead = false;
+        this.overwritten = overwritten;
+    }
+
+    /// The number of messages that were started before.
+    long number() {
+        return number;
     }
 
     /// Receives the bytes that are available.
     ///
+    /// @param buffer of the size of a stamp and [PointToPoint#BUFFER_BYTES]; the same in all calls,
+    ///     and used by no other message until this one is done
     /// @return whether any byte was received
-    boolean step() {
-        MemorySegment direct = stampRead && filled == 0 ? sink.direct() : null;
-        return direct == null ? stepThroughBuffer() : stepDirect(direct);
+    boolean step(MemorySegment buffer) {
+        boolean hasDirect = stampRead && filled == 0 && overwritten == null;
+        MemorySegment direct = hasDirect ? sink.direct() : null;
+        return direct == null ? stepThroughBuffer(buffer) : stepDirect(direct);
     }
 
     boolean isDone() {
         return stampRead && consumed == sink.length();
+    }
+
+    /// Bytes of the payload that the sink has taken.
+    long consumed() {
+        return consumed;
     }
 
     private boolean stepDirect(MemorySegment direct) {
@@ -49,7 +67,7 @@ final class IncomingMessage {
         return count > 0;
     }
 
-    private boolean stepThroughBuffer() {
+    private boolean stepThroughBuffer(MemorySegment buffer) {
         long start = stampRead ? 0 : PointToPoint.STAMP_BYTES;
         long bufferLimit = Math.min(buffer.byteSize(), start + sink.length() - consumed);
         long count =
@@ -61,12 +79,13 @@ final class IncomingMessage {
         if (!stampRead && buffer.get(PointToPoint.STAMP, 0) != stamp) {
             throw new StampMismatchException(link.peer());
         }
-        return drain(start) || count > 0;
+        return drain(buffer, start) || count > 0;
     }
 
     /// Passes to the sink as much as it accepts, and moves the rest to the start of the buffer.
-    private boolean drain(long start) {
-        long available = Math.min(filled - start, sink.limit() - consumed);
+    private boolean drain(MemorySegment buffer, long start) {
+        long limit = overwritten == null ? sink.length() : overwritten.reusableBytes();
+        long available = Math.min(filled - start, limit - consumed);
         boolean last = consumed + available == sink.length();
         long count = last ? available : available - available % sink.granularity();
         if (count > 0) {

@@ -9,12 +9,6 @@ public interface MessageSink {
     /// The length of the whole payload.
     long length();
 
-    /// How many bytes of the payload the sink can take now. Less than [#length] while it waits for
-    /// another event.
-    default long limit() {
-        return length();
-    }
-
     /// The length of every piece except the last is a multiple of this.
     default int granularity() {
         return 1;

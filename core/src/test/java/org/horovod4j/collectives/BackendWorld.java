@@ -1,5 +1,6 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.collectives.CountingLinks.Latency;
 import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
@@ -55,7 +56,8 @@ final class BackendWorld implements AutoCloseable {
             sentBytes.add(sent);
             PointToPoint pointToPoint =
                     new PointToPoint(
-                            new CountingLinks(simulatedHosts.links(rank, liveness), sent),
+                            new CountingLinks(
+                                    simulatedHosts.links(rank, liveness), sent, config.latency),
                             idleStrategy);
             backends.add(
                     new CpuBackend(
@@ -82,7 +84,8 @@ final class BackendWorld implements AutoCloseable {
             IntFunction<Kernels> kernels,
             AllreduceChoice allreduce,
             Protection protection,
-            IntUnaryOperator helpers) {
+            IntUnaryOperator helpers,
+            Latency latency) {
 
         /// Assigns ranks to hosts in turn, so that the ranks of a host are not adjacent.
         static Config of(Layout layout) {
@@ -93,25 +96,30 @@ final class BackendWorld implements AutoCloseable {
                     _ -> Kernels.best(),
                     AllreduceChoice.AUTO,
                     Protection.of(layout.tls()),
-                    _ -> 0);
+                    _ -> 0,
+                    Latency.NONE);
         }
 
         Config withHosts(IntUnaryOperator hostOfRank) {
-            return new Config(size, transport, hostOfRank, kernels, allreduce, protection, helpers);
+            return new Config(size, transport, hostOfRank, kernels, allreduce, protection, helpers, latency);
         }
 
         Config withKernels(IntFunction<Kernels> kernelsOfRank) {
             return new Config(
-                    size, transport, hosts, kernelsOfRank, allreduce, protection, helpers);
+                    size, transport, hosts, kernelsOfRank, allreduce, protection, helpers, latency);
         }
 
         Config withAllreduce(AllreduceChoice choice) {
-            return new Config(size, transport, hosts, kernels, choice, protection, helpers);
+            return new Config(size, transport, hosts, kernels, choice, protection, helpers, latency);
+        }
+
+        Config withLatency(Latency linkLatency) {
+            return new Config(size, transport, hosts, kernels, allreduce, protection, helpers, linkLatency);
         }
 
         Config withHelpers(IntUnaryOperator helpersOfRank) {
             return new Config(
-                    size, transport, hosts, kernels, allreduce, protection, helpersOfRank);
+                    size, transport, hosts, kernels, allreduce, protection, helpersOfRank, latency);
         }
 
         BackendWorld open() {

@@ -6,13 +6,36 @@ import org.horovod4j.transport.Links;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// Links that count the bytes that they send.
-///
-/// @param sent incremented by each link
-record CountingLinks(Links links, AtomicLong sent) implements Links {
+/// Links that count the bytes that a rank sends. They can simulate links with a latency.
+final class CountingLinks implements Links {
+    /// What ranks exchange before the data, to compare stamps.
+    private static final long FIRST_BYTES = 1024;
+
+    private final Links links;
+    private final AtomicLong sent;
+    private final Latency latency;
+    private long received;
+
+    /// Links on which bytes take as long as the rank needs to send others. The rank receives a byte
+    /// only after it has sent as many bytes, and `inFlight` more. A rank that has sent everything
+    /// receives the rest.
+    ///
+    /// @param inFlight the bytes on their way in one direction; 0 without latency
+    /// @param total how many bytes the rank sends in the test, or slightly less
+    record Latency(long inFlight, long total) {
+        static final Latency NONE = new Latency(0, 0);
+    }
+
+    /// @param sent incremented by each link
+    CountingLinks(Links links, AtomicLong sent, Latency latency) {
+        this.links = links;
+        this.sent = sent;
+        this.latency = latency;
+    }
+
     @Override
     public Link link(int peer) {
-        return new CountingLink(links.link(peer), sent);
+        return new CountingLink(links.link(peer));
     }
 
     @Override
@@ -30,7 +53,20 @@ record CountingLinks(Links links, AtomicLong sent) implements Links {
         links.close();
     }
 
-    private record CountingLink(Link link, AtomicLong sent) implements Link {
+    /// How many bytes have arrived at most.
+    private long arrived() {
+        return sent.get() >= latency.total
+                ? Long.MAX_VALUE
+                : Math.max(FIRST_BYTES, sent.get() - latency.inFlight);
+    }
+
+    private final class CountingLink implements Link {
+        private final Link link;
+
+        CountingLink(Link link) {
+            this.link = link;
+        }
+
         @Override
         public int peer() {
             return link.peer();
@@ -45,7 +81,10 @@ record CountingLinks(Links links, AtomicLong sent) implements Links {
 
         @Override
         public long tryReceive(MemorySegment segment, long offset, long length) {
-            return link.tryReceive(segment, offset, length);
+            long limit = Math.min(length, arrived() - received);
+            long count = limit <= 0 ? 0 : link.tryReceive(segment, offset, limit);
+            received += count;
+            return count;
         }
 
         @Override

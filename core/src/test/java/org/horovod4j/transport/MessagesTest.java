@@ -19,10 +19,8 @@ class MessagesTest {
     private static final long STAMP = 0x1234_5678_9abc_def0L;
     private static final int BUFFER = PointToPoint.STAMP_BYTES + PointToPoint.BUFFER_BYTES;
 
-    private final OutgoingMessage outgoingMessage =
-            new OutgoingMessage(Arena.ofAuto().allocate(BUFFER, 64));
-    private final IncomingMessage incomingMessage =
-            new IncomingMessage(Arena.ofAuto().allocate(BUFFER, 64));
+    private final MemorySegment sendBuffer = Arena.ofAuto().allocate(BUFFER, 64);
+    private final MemorySegment receiveBuffer = Arena.ofAuto().allocate(BUFFER, 64);
 
     /// Off-heap memory, and heap memory.
     private static List<MemorySegment> memories(int length) {
@@ -35,16 +33,26 @@ class MessagesTest {
         return MemorySegment.ofArray(bytes);
     }
 
-    private void transfer(Link link, MemorySegment payload, MessageSink sink) {
-        outgoingMessage.begin(link, STAMP, payload, 0, payload.byteSize());
-        incomingMessage.begin(link, STAMP, sink);
-        while (!incomingMessage.isDone()) {
-            boolean sent = !outgoingMessage.isDone() && outgoingMessage.step();
-            boolean received = incomingMessage.step();
+    private static OutgoingMessage outgoing(Link link, long stamp, MemorySegment payload) {
+        return new OutgoingMessage(0, link, stamp, payload, 0, payload.byteSize(), null, 0);
+    }
+
+    private static IncomingMessage incoming(Link link, MessageSink sink) {
+        return new IncomingMessage(0, link, STAMP, sink, null);
+    }
+
+    private void transfer(OutgoingMessage outgoing, IncomingMessage incoming) {
+        while (!incoming.isDone()) {
+            boolean sent = !outgoing.isDone() && outgoing.step(sendBuffer);
+            boolean received = incoming.step(receiveBuffer);
             assertThat(sent || received).as("progress").isTrue();
         }
-        assertThat(outgoingMessage.isDone()).isTrue();
-        assertThat(outgoingMessage.reusableBytes()).isEqualTo(payload.byteSize());
+        assertThat(outgoing.isDone()).isTrue();
+        assertThat(outgoing.reusableBytes()).isEqualTo(incoming.consumed());
+    }
+
+    private void transfer(Link link, MemorySegment payload, MessageSink sink) {
+        transfer(outgoing(link, STAMP, payload), incoming(link, sink));
     }
 
     @ParameterizedTest(name = "{0} bytes, {1} at a time")
@@ -102,32 +110,26 @@ class MessagesTest {
         int length = 200_003;
         for (MemorySegment inPlace : memories(length)) {
             inPlace.copyFrom(random(length));
-            transfer(
-                    new PartialTransferLink(atATime),
-                    inPlace,
-                    new Negation(inPlace, outgoingMessage));
+            Link link = new PartialTransferLink(atATime);
+            OutgoingMessage outgoing = outgoing(link, STAMP, inPlace);
+            MessageSink sink = new Negation(inPlace, outgoing);
+            transfer(outgoing, new IncomingMessage(0, link, STAMP, sink, outgoing));
             MemorySegment expected = random(length);
             negate(expected, 0, expected, 0, length);
             assertThat(inPlace.mismatch(expected)).isEqualTo(-1);
         }
     }
 
-    /// Overwrites the outgoing payload with the negated incoming one, up to [#limit].
-    private record Negation(MemorySegment target, OutgoingMessage outgoingMessage)
-            implements MessageSink {
+    /// Overwrites the outgoing payload with the negated incoming one.
+    private record Negation(MemorySegment target, OutgoingMessage outgoing) implements MessageSink {
         @Override
         public long length() {
             return target.byteSize();
         }
 
         @Override
-        public long limit() {
-            return outgoingMessage.reusableBytes();
-        }
-
-        @Override
         public void accept(MemorySegment piece, long offset, long position, long count) {
-            assertThat(position + count).isLessThanOrEqualTo(outgoingMessage.reusableBytes());
+            assertThat(position + count).isLessThanOrEqualTo(outgoing.reusableBytes());
             negate(piece, offset, target, position, count);
         }
     }
@@ -140,20 +142,64 @@ class MessagesTest {
         }
     }
 
+    @ParameterizedTest(name = "{0} bytes, {1} at a time")
+    @CsvSource({
+        "0, 1",
+        "1, 1",
+        "16384, 5000",
+        "40000, 5000",
+        "65537, 70000",
+        "400009, 100003",
+    })
+    void forwardedMessageIsSentAsItArrives(int length, int atATime) {
+        for (MemorySegment memory : memories(length)) {
+            MemorySegment payload = Arena.ofAuto().allocate(length, 1).copyFrom(random(length));
+            Link first = new PartialTransferLink(atATime);
+            Link second = new PartialTransferLink(atATime);
+            MemorySegment received = Arena.ofAuto().allocate(length, 1);
+            OutgoingMessage source = outgoing(first, STAMP, payload);
+            IncomingMessage middle = incoming(first, MessageSink.into(memory, 0, length));
+            OutgoingMessage forward =
+                    new OutgoingMessage(0, second, STAMP, memory, 0, length, middle, 0);
+            IncomingMessage target = incoming(second, MessageSink.into(received, 0, length));
+            boolean early = false;
+            MemorySegment forwardBuffer = Arena.ofAuto().allocate(BUFFER, 64);
+            MemorySegment targetBuffer = Arena.ofAuto().allocate(BUFFER, 64);
+            while (!target.isDone()) {
+                if (!source.isDone()) {
+                    source.step(sendBuffer);
+                }
+                if (!middle.isDone()) {
+                    middle.step(receiveBuffer);
+                }
+                if (!forward.isDone()) {
+                    forward.step(forwardBuffer);
+                }
+                assertThat(forward.reusableBytes()).isLessThanOrEqualTo(middle.consumed());
+                target.step(targetBuffer);
+                early |= target.consumed() > 0 && !middle.isDone();
+            }
+            assertThat(received.mismatch(payload)).isEqualTo(-1);
+            assertThat(early)
+                    .as("sent before all had arrived")
+                    .isEqualTo(length > OutgoingMessage.MIN_FORWARD_BYTES);
+        }
+    }
+
     @ParameterizedTest(name = "{0} bytes")
     @ValueSource(ints = {0, 1, 70_000})
     void stampMismatchIsDetectedBeforeAnyWrite(int length) {
         for (MemorySegment received : memories(length)) {
             PartialTransferLink link = new PartialTransferLink(5);
-            outgoingMessage.begin(link, STAMP + 1, random(length), 0, length);
-            while (!outgoingMessage.isDone()) {
-                outgoingMessage.step();
+            OutgoingMessage outgoing = outgoing(link, STAMP + 1, random(length));
+            while (!outgoing.isDone()) {
+                outgoing.step(sendBuffer);
             }
-            incomingMessage.begin(link, STAMP, MessageSink.into(received, 0, length));
+            IncomingMessage incoming = incoming(link, MessageSink.into(received, 0, length));
             assertThatThrownBy(
                             () -> {
-                                while (!incomingMessage.isDone()) {
-                                    incomingMessage.step();
+                                while (!incoming.isDone()) {
+                                    incoming.step(receiveBuffer);
                                 }
                             })
                     .isInstanceOf(StampMismatchException.class)

@@ -95,6 +95,93 @@ class PointToPointTest {
                 });
     }
 
+    /// Three ranks pass what arrives on, twice around, without waiting in between.
+    @Test
+    void startedMessagesFollowEachOther() throws Exception {
+        int length = 100_003;
+        onEach(
+                3,
+                (rank, pointToPoint) -> {
+                    pointToPoint.begin(1);
+                    int right = (rank + 1) % 3;
+                    int left = (rank + 2) % 3;
+                    pointToPoint.open(right);
+                    pointToPoint.open(left);
+                    MemorySegment memory = MemorySegment.ofArray(new byte[6 * length]);
+                    MemorySegment out = random(length, rank);
+                    OutgoingMessage _ = pointToPoint.startSend(right, out, 0, length);
+                    for (int step = 0; step < 6; step++) {
+                        MessageSink sink = MessageSink.into(memory, (long) step * length, length);
+                        IncomingMessage received = pointToPoint.startReceive(left, sink);
+                        if (step < 5) {
+                            OutgoingMessage _ =
+                                    pointToPoint.startForward(
+                                            right,
+                                            memory,
+                                            (long) step * length,
+                                            length,
+                                            received,
+                                            0);
+                        }
+                    }
+                    assertThat(pointToPoint.started()).isEqualTo(12);
+                    pointToPoint.await(2); // the first message in each direction
+                    assertThat(memory.asSlice(0, length).mismatch(random(length, left)))
+                            .isEqualTo(-1);
+                    pointToPoint.awaitAll();
+                    for (int step = 0; step < 6; step++) {
+                        int origin = Math.floorMod(rank - 1 - step, 3);
+                        assertThat(
+                                        memory.asSlice((long) step * length, length)
+                                                .mismatch(random(length, origin)))
+                                .isEqualTo(-1);
+                    }
+                });
+    }
+
+    /// The first 30 bytes of the forwarded message are skipped, or 20 other bytes come before it.
+    @ParameterizedTest
+    @ValueSource(ints = {30, -20})
+    void partOfAMessageIsForwarded(int skipped) throws Exception {
+        int length = 100_003;
+        int end = length - Math.max(skipped, 0);
+        onEach(
+                3,
+                (rank, pointToPoint) -> {
+                    pointToPoint.begin(1);
+                    if (rank == 0) {
+                        pointToPoint.send(1, random(length, 0), 0, length);
+                    } else if (rank == 1) {
+                        pointToPoint.open(0);
+                        pointToPoint.open(2);
+                        MemorySegment memory = random(length + 20, 1);
+                        IncomingMessage received =
+                                pointToPoint.startReceive(0, MessageSink.into(memory, 20, length));
+                        OutgoingMessage _ =
+                                pointToPoint.startForward(
+                                        2, memory, 20 + skipped, end, received, skipped);
+                        pointToPoint.awaitAll();
+                    } else {
+                        MemorySegment expected = random(length + 20, 1);
+                        MemorySegment.copy(random(length, 0), 0, expected, 20, length);
+                        MemorySegment received = MemorySegment.ofArray(new byte[end]);
+                        pointToPoint.receive(1, MessageSink.into(received, 0, end));
+                        assertThat(received.mismatch(expected.asSlice(20 + skipped, end)))
+                                .isEqualTo(-1);
+                    }
+                });
+    }
+
+    @Test
+    void messageNeedsAnOpenLink() {
+        try (PointToPoint sender = pointToPoint(0)) {
+            sender.begin(1);
+            assertThatThrownBy(() -> sender.startSend(1, random(5, 1), 0, 5))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("the link to rank 1 is not open");
+        }
+    }
+
     @Test
     void partsOfALargerSegmentAreSentAndReceived() throws Exception {
         onEach(

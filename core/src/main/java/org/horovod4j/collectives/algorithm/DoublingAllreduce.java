@@ -1,8 +1,6 @@
 package org.horovod4j.collectives.algorithm;
 
-import org.horovod4j.transport.MessageSink;
-
-import java.lang.foreign.MemorySegment;
+import org.horovod4j.transport.OutgoingMessage;
 
 /// Recursive doubling: in each step two partners exchange and combine all their data. The most
 /// distant partners come first, as in [HalvingDoublingAllreduce], so that both give the same bits.
@@ -15,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 /// in one step instead of two.
 public final class DoublingAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup group, Operands operands) {
+    public void start(LinkGroup group, Operands operands) {
         PowerOfTwoFold fold = new PowerOfTwoFold(group);
         fold.run(
                 operands,
@@ -32,38 +30,16 @@ public final class DoublingAllreduce implements Allreduce {
                 });
     }
 
+    /// Combines each element after it was sent.
     private static void exchange(
             LinkGroup group, Operands operands, int partner, boolean partnerFirst, boolean last) {
-        MessageSink combine = operands.combining(0, operands.count(), partnerFirst, last);
-        group.exchange(
-                partner,
-                operands.memory(),
-                operands.at(0),
-                operands.byteSize(),
-                partner,
-                new AfterSendSink(group, combine));
-    }
-
-    /// Delays combining until the data that it overwrites has been sent.
-    private record AfterSendSink(LinkGroup group, MessageSink sink) implements MessageSink {
-        @Override
-        public long length() {
-            return sink.length();
-        }
-
-        @Override
-        public long limit() {
-            return group.pointToPoint().reusableBytes();
-        }
-
-        @Override
-        public int granularity() {
-            return sink.granularity();
-        }
-
-        @Override
-        public void accept(MemorySegment piece, long offset, long position, long count) {
-            sink.accept(piece, offset, position, count);
+        group.open(partner, partner);
+        OutgoingMessage sent =
+                group.startSend(partner, operands.memory(), operands.at(0), operands.byteSize());
+        group.startReceive(
+                partner, operands.combining(0, operands.count(), partnerFirst, last), sent);
+        if (group.size() > 2) {
+            group.pointToPoint().awaitAll(); // what follows sends the result
         }
     }
 }

@@ -1,7 +1,10 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.IncomingMessage;
+
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 
 /// Halving-doubling (Rabenseifner): partners exchange and add halves, then quarters and so on,
 /// until each member has the sum of one `n`-th. The same steps in reverse order copy the sums.
@@ -15,11 +18,12 @@ import java.util.Deque;
 /// [PowerOfTwoFold] for sizes that are not a power of two.
 public final class HalvingDoublingAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup group, Operands operands) {
+    public void start(LinkGroup group, Operands operands) {
         PowerOfTwoFold fold = new PowerOfTwoFold(group);
         fold.run(operands, position -> halveAndDouble(group, fold, operands, position));
     }
 
+    /// Each step sends a part of what arrives in the step before, as it arrives.
     private static void halveAndDouble(
             LinkGroup group, PowerOfTwoFold fold, Operands operands, int position) {
         Deque<Split> splits = new ArrayDeque<>();
@@ -27,34 +31,59 @@ public final class HalvingDoublingAllreduce implements Allreduce {
         long end = operands.count();
         for (int distance = fold.size() / 2; distance >= 1; distance /= 2) {
             int partner = position ^ distance;
-            Split split = Split.of(start, end, partner, position < partner);
-            group.exchange(
-                    fold.member(partner),
+            group.open(fold.member(partner), fold.member(partner));
+            Split split = Split.of(start, end, fold.member(partner), position < partner);
+            splits.push(split);
+            start = split.keptStart();
+            end = split.keptEnd();
+        }
+        IncomingMessage received = null;
+        long receivedStart = 0;
+        for (Iterator<Split> down = splits.descendingIterator(); down.hasNext(); ) {
+            Split split = down.next();
+            group.startForward(
+                    split.partner(),
                     operands.memory(),
                     operands.at(split.givenStart()),
                     operands.bytes(split.givenEnd() - split.givenStart()),
-                    fold.member(partner),
-                    operands.combining(
-                            split.keptStart(), split.keptEnd(), partner < position, distance == 1));
-            start = split.keptStart();
-            end = split.keptEnd();
-            splits.push(split);
+                    received,
+                    operands.bytes(split.givenStart() - receivedStart));
+            received =
+                    group.startReceive(
+                            split.partner(),
+                            operands.combining(
+                                    split.keptStart(),
+                                    split.keptEnd(),
+                                    !split.keepsFirst(),
+                                    !down.hasNext()));
+            receivedStart = split.keptStart();
         }
         for (Split split : splits) {
-            int partner = fold.member(split.partner());
-            group.exchange(
-                    partner,
+            group.startForward(
+                    split.partner(),
                     operands.memory(),
                     operands.at(split.keptStart()),
                     operands.bytes(split.keptEnd() - split.keptStart()),
-                    partner,
-                    operands.replacing(split.givenStart(), split.givenEnd()));
+                    received,
+                    operands.bytes(split.keptStart() - receivedStart));
+            received =
+                    group.startReceive(
+                            split.partner(),
+                            operands.replacing(split.givenStart(), split.givenEnd()));
+            receivedStart = split.givenStart();
         }
     }
 
     /// A range split into two halves: one is kept, the other is given to the partner.
+    ///
+    /// @param partner the index of the partner in the group
     private record Split(
             int partner, long keptStart, long keptEnd, long givenStart, long givenEnd) {
+        /// Whether the member keeps the first half, as the lower one of two partners does.
+        boolean keepsFirst() {
+            return keptStart < givenStart;
+        }
+
         static Split of(long start, long end, int partner, boolean keepFirst) {
             long middle = start + (end - start) / 2;
             return keepFirst

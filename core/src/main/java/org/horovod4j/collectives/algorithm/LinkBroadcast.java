@@ -1,6 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.IncomingMessage;
 import org.horovod4j.transport.MessageSink;
+import org.horovod4j.transport.PointToPoint;
 
 import java.lang.foreign.MemorySegment;
 
@@ -33,7 +35,8 @@ public final class LinkBroadcast {
         return group.index() == 0;
     }
 
-    /// Receives a piece, unless this is the root, and forwards it.
+    /// Receives a piece, unless this is the root, and starts to forward it. When this returns, the
+    /// memory has the piece, and earlier pieces were forwarded.
     public void run(MemorySegment memory, long offset, long length) {
         if (chain) {
             runChain(memory, offset, length);
@@ -44,12 +47,23 @@ public final class LinkBroadcast {
 
     private void runChain(MemorySegment memory, long offset, long length) {
         int index = group.index();
+        PointToPoint pointToPoint = group.pointToPoint();
+        IncomingMessage received = null;
         if (!isRoot()) {
-            group.receive(index - 1, MessageSink.into(memory, offset, length));
+            group.open(index - 1, index - 1);
+            received = group.startReceive(index - 1, MessageSink.into(memory, offset, length));
         }
+        long needed = pointToPoint.started();
         if (index + 1 < group.size()) {
-            group.send(index + 1, memory, offset, length);
+            group.open(index + 1, index + 1);
+            group.startForward(index + 1, memory, offset, length, received);
         }
+        pointToPoint.await(needed);
+    }
+
+    /// Returns when all pieces were forwarded.
+    public void finish() {
+        group.pointToPoint().awaitAll();
     }
 
     /// A binomial tree.

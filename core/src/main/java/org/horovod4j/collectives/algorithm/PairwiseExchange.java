@@ -1,7 +1,9 @@
 package org.horovod4j.collectives.algorithm;
 
 import org.horovod4j.collectives.algorithm.StagedAlltoall.Pieces;
+import org.horovod4j.transport.IncomingMessage;
 import org.horovod4j.transport.MessageSink;
+import org.horovod4j.transport.OutgoingMessage;
 import org.horovod4j.transport.PointToPoint;
 
 import java.lang.foreign.MemorySegment;
@@ -42,21 +44,39 @@ public final class PairwiseExchange {
 
     /// Exchanges one piece of bytes with each other rank.
     public void run(MemorySegment out, Pieces outPieces, MemorySegment in, Pieces inPieces) {
+        openLinks();
         for (int distance = 1; distance < size; distance++) {
-            int target = (rank + distance) % size;
-            int source = Math.floorMod(rank - distance, size);
-            long start = outPieces.start(target);
-            long length = outPieces.size(target);
-            MessageSink sink = MessageSink.into(in, inPieces.start(source), inPieces.size(source));
-            boolean sends = !localRanks.contains(target);
-            boolean receives = !localRanks.contains(source);
-            if (sends && receives) {
-                pointToPoint.exchange(target, out, start, length, source, sink);
-            } else if (sends) {
-                pointToPoint.send(target, out, start, length);
-            } else if (receives) {
-                pointToPoint.receive(source, sink);
+            int target = target(distance);
+            if (!localRanks.contains(target)) {
+                OutgoingMessage _ =
+                        pointToPoint.startSend(
+                                target, out, outPieces.start(target), outPieces.size(target));
+            }
+            int source = source(distance);
+            if (!localRanks.contains(source)) {
+                IncomingMessage _ =
+                        pointToPoint.startReceive(
+                                source,
+                                MessageSink.into(
+                                        in, inPieces.start(source), inPieces.size(source)));
             }
         }
+        pointToPoint.awaitAll();
+    }
+
+    private void openLinks() {
+        for (int distance = 1; distance < size; distance++) {
+            if (!localRanks.contains(target(distance))) {
+                pointToPoint.open(target(distance));
+            }
+        }
+    }
+
+    private int target(int distance) {
+        return (rank + distance) % size;
+    }
+
+    private int source(int distance) {
+        return Math.floorMod(rank - distance, size);
     }
 }

@@ -28,6 +28,7 @@ final class PowerOfTwoFold {
         } else if (index % 2 == 0) {
             group.receive(index + 1, operands.combining(0, operands.count(), false, false));
             step.run(index / 2);
+            group.pointToPoint().awaitAll();
             group.send(index + 1, operands.memory(), operands.at(0), bytes);
         } else {
             group.send(index - 1, operands.memory(), operands.at(0), bytes);
@@ -42,7 +43,7 @@ final class PowerOfTwoFold {
 
     /// The algorithm between folding and unfolding.
     interface FoldedStep {
-        /// Runs this member's part of the algorithm.
+        /// Starts this member's part of the algorithm.
         ///
         /// @param position the position of this member among those that take part
         void run(int position);

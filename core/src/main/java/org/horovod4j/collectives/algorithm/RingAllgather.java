@@ -1,11 +1,13 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.IncomingMessage;
 import org.horovod4j.transport.MessageSink;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Ring allgather: each member forwards what it received in the step before.
+/// Ring allgather: each member forwards what it receives in the step before, as it arrives.
 ///
 /// | steps   | bytes sent by each member            |
 /// |---------|--------------------------------------|
@@ -26,27 +28,24 @@ public final class RingAllgather {
         int size = group.size();
         int right = (group.index() + 1) % size;
         int left = Math.floorMod(group.index() - 1, size);
+        group.open(right, left);
+        @Nullable IncomingMessage[] received = new IncomingMessage[starts.length];
         for (int step = 0; step < size - 1; step++) {
             List<Integer> out = blocks.get(Math.floorMod(group.index() - step, size));
             List<Integer> in = blocks.get(Math.floorMod(group.index() - step - 1, size));
             for (int piece = 0; piece < Math.max(out.size(), in.size()); piece++) {
-                boolean sends = piece < out.size();
-                boolean receives = piece < in.size();
-                long start = sends ? starts[out.get(piece)] : 0;
-                long length = sends ? sizes[out.get(piece)] : 0;
-                MessageSink sink =
-                        receives
-                                ? MessageSink.into(
-                                        memory, starts[in.get(piece)], sizes[in.get(piece)])
-                                : MessageSink.into(memory, 0, 0);
-                if (sends && receives) {
-                    group.exchange(right, memory, start, length, left, sink);
-                } else if (sends) {
-                    group.send(right, memory, start, length);
-                } else {
-                    group.receive(left, sink);
+                if (piece < out.size()) {
+                    int rank = out.get(piece);
+                    group.startForward(right, memory, starts[rank], sizes[rank], received[rank]);
+                }
+                if (piece < in.size()) {
+                    int rank = in.get(piece);
+                    received[rank] =
+                            group.startReceive(
+                                    left, MessageSink.into(memory, starts[rank], sizes[rank]));
                 }
             }
         }
+        group.pointToPoint().awaitAll();
     }
 }

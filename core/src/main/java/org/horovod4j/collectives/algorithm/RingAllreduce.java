@@ -1,5 +1,8 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.transport.IncomingMessage;
+import org.horovod4j.transport.MessageSink;
+
 /// Ring allreduce: one lap adds, a second lap copies the sums.
 ///
 /// | steps      | bytes sent by each member    |
@@ -8,37 +11,39 @@ package org.horovod4j.collectives.algorithm;
 ///
 /// Used for large tensors: every link is busy all the time, and each member exchanges only with two
 /// neighbours. Where the number of steps costs more than bytes, see [HalvingDoublingAllreduce].
+///
+/// Each step sends the part that arrives in the step before, as it arrives. So a link is idle only
+/// if it sends a part in less time than its latency. Parts that are overwritten in the second lap
+/// were sent before: a byte comes back only after it has gone around the ring.
 public final class RingAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup group, Operands operands) {
+    public void start(LinkGroup group, Operands operands) {
         int size = group.size();
-        int index = group.index();
-        for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index - step, true, step == size - 2);
-        }
-        for (int step = 0; step < size - 1; step++) {
-            pass(group, operands, index + 1 - step, false, false);
+        int right = (group.index() + 1) % size;
+        int left = Math.floorMod(group.index() - 1, size);
+        group.open(right, left);
+        IncomingMessage received = null;
+        for (int step = 0; step < 2 * (size - 1); step++) {
+            int out = Math.floorMod(group.index() - step, size);
+            long outStart = operands.partStart(out, size);
+            long outEnd = operands.partStart(out + 1, size);
+            group.startForward(
+                    right,
+                    operands.memory(),
+                    operands.at(outStart),
+                    operands.bytes(outEnd - outStart),
+                    received);
+            received = group.startReceive(left, sink(operands, out, step, size));
         }
     }
 
-    /// Sends a part to the right neighbour and receives the preceding part from the left one.
-    private static void pass(
-            LinkGroup group, Operands operands, int sent, boolean combine, boolean last) {
-        int size = group.size();
-        int out = Math.floorMod(sent, size);
-        int in = Math.floorMod(sent - 1, size);
-        long outStart = operands.partStart(out, size);
-        long outEnd = operands.partStart(out + 1, size);
-        long inStart = operands.partStart(in, size);
-        long inEnd = operands.partStart(in + 1, size);
-        group.exchange(
-                (group.index() + 1) % size,
-                operands.memory(),
-                operands.at(outStart),
-                operands.bytes(outEnd - outStart),
-                Math.floorMod(group.index() - 1, size),
-                combine
-                        ? operands.combining(inStart, inEnd, true, last)
-                        : operands.replacing(inStart, inEnd));
+    /// Takes the part before `out`: adds to it in the first lap, replaces it in the second.
+    private static MessageSink sink(Operands operands, int out, int step, int size) {
+        int in = Math.floorMod(out - 1, size);
+        long start = operands.partStart(in, size);
+        long end = operands.partStart(in + 1, size);
+        return step < size - 1
+                ? operands.combining(start, end, true, step == size - 2)
+                : operands.replacing(start, end);
     }
 }

@@ -77,9 +77,15 @@ public final class StagedAllreduce {
                 new AllreducePhases(reduction, owners, crossReducer, fusedTensors, roundElements));
     }
 
-    /// Reduces a part over its owners on all hosts. Also divides and scales the result.
+    /// Reduces parts over their owners on all hosts. Also divides and scales the results.
     public interface CrossReducer {
-        void reduce(Operands part);
+        /// Starts to reduce a part.
+        ///
+        /// @return what to pass to [#await]
+        long start(Operands part);
+
+        /// Waits until a part is reduced.
+        void await(long started);
     }
 
     private final class AllreducePhases implements StagedPipeline.Phases {
@@ -88,6 +94,9 @@ public final class StagedAllreduce {
         private final @Nullable CrossReducer crossReducer;
         private final FusedTensors fusedTensors;
         private final long roundElements;
+
+        /// What [CrossReducer#start] returned for the last two rounds.
+        private final long[] started = new long[2];
 
         AllreducePhases(
                 ScaledReduction reduction,
@@ -139,7 +148,22 @@ public final class StagedAllreduce {
                 activityRecorder.end(Activity.SHM_ALLREDUCE, since);
             } else {
                 since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
-                crossReducer.reduce(reduction.operands(mine, offset, size));
+                started[(int) (round % 2)] =
+                        crossReducer.start(reduction.operands(mine, offset, size));
+                activityRecorder.end(Activity.TCP_ALLREDUCE, since);
+            }
+        }
+
+        @Override
+        public boolean sendsMessages() {
+            return crossReducer != null;
+        }
+
+        @Override
+        public void finishReduce(long round) {
+            if (crossReducer != null && local.index() < owners) {
+                long since = activityRecorder.begin();
+                crossReducer.await(started[(int) (round % 2)]);
                 activityRecorder.end(Activity.TCP_ALLREDUCE, since);
             }
         }

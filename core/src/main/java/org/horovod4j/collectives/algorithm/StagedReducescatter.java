@@ -2,6 +2,7 @@ package org.horovod4j.collectives.algorithm;
 
 import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
+import org.horovod4j.transport.IncomingMessage;
 import org.horovod4j.transport.LocalGroup;
 import org.horovod4j.transport.RegionLayout;
 import org.horovod4j.transport.RegionLayout.Counter;
@@ -67,6 +68,9 @@ public final class StagedReducescatter {
         private final ScatterSections sections;
         private final long pieceElements;
 
+        /// How many messages were started until the end of each of the last two rounds.
+        private final long[] started = new long[2];
+
         ScatterPhases(
                 ScaledReduction reduction,
                 int owners,
@@ -111,25 +115,43 @@ public final class StagedReducescatter {
                 }
             }
             since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
-            for (int step = 0; step < sections.count() - 1; step++) {
-                ringStep(round, stage, step);
-            }
+            startRing(round, stage);
+            started[(int) (round % 2)] = hosts.pointToPoint().started();
             activityRecorder.end(Activity.TCP_ALLREDUCE, since);
         }
 
-        /// Sends the part of one section to the next host, and adds that of another section. In
-        /// the last step this host receives its own section.
-        private void ringStep(long round, long stage, int step) {
+        /// In each step sends the part of one section to the next host, as it arrives in the step
+        /// before, and adds that of another section. In the last step this host receives its own
+        /// section.
+        private void startRing(long round, long stage) {
             int count = sections.count();
-            Operands out = part(round, stage, Math.floorMod(host - step - 1, count), local.index());
-            Operands in = part(round, stage, Math.floorMod(host - step - 2, count), local.index());
-            hosts.exchange(
-                    (host + 1) % count,
-                    out.memory(),
-                    out.offset(),
-                    out.byteSize(),
-                    Math.floorMod(host - 1, count),
-                    in.combining(0, in.count(), true, step == count - 2));
+            int next = (host + 1) % count;
+            int previous = Math.floorMod(host - 1, count);
+            hosts.open(next, previous);
+            IncomingMessage received = null;
+            for (int step = 0; step < count - 1; step++) {
+                int section = Math.floorMod(host - step - 1, count);
+                Operands out = part(round, stage, section, local.index());
+                hosts.startForward(next, out.memory(), out.offset(), out.byteSize(), received);
+                Operands in = part(round, stage, Math.floorMod(section - 1, count), local.index());
+                received =
+                        hosts.startReceive(
+                                previous, in.combining(0, in.count(), true, step == count - 2));
+            }
+        }
+
+        @Override
+        public boolean sendsMessages() {
+            return true;
+        }
+
+        @Override
+        public void finishReduce(long round) {
+            if (local.index() < owners) {
+                long since = activityRecorder.begin();
+                hosts.pointToPoint().await(started[(int) (round % 2)]);
+                activityRecorder.end(Activity.TCP_ALLREDUCE, since);
+            }
         }
 
         @Override

@@ -10,7 +10,7 @@ package org.horovod4j.collectives.algorithm;
 /// but in parallel; so this algorithm is used only if it is configured.
 public final class TreeAllreduce implements Allreduce {
     @Override
-    public void run(LinkGroup group, Operands operands) {
+    public void start(LinkGroup group, Operands operands) {
         int index = group.index();
         long bytes = operands.byteSize();
         int distance = 1;
