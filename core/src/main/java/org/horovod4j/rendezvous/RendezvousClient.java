@@ -347,7 +347,7 @@ public final class RendezvousClient implements ControlPlane {
                                 """
                                 joining the job as rank %d: the rendezvous server at %s was reached, \
                                 but not all ranks had joined after %s
-                                Give the launcher and all ranks the same start timeout."""
+                                Give the launcher and all ranks the same --start-timeout (HOROVOD_START_TIMEOUT)."""
                                         .formatted(
                                                 rank,
                                                 connector,

@@ -134,7 +134,7 @@ final class RendezvousGeneration {
         return new RendezvousMessage.Refused(
                 """
                 joining the job: after %s, %s of %d had not joined
-                Look at their output first; raise the start timeout if they are slow."""
+                Look at their output first; raise --start-timeout (HOROVOD_START_TIMEOUT) if they are slow."""
                         .formatted(after, RankList.format(List.copyOf(missing())), size));
     }
 

@@ -1,4 +1,4 @@
-/// Values as text, for messages: [DurationFormat] and [RankList].
+/// Values as text, for messages: [DurationFormat], [RankList] and [MessageText].
 ///
 /// - May depend on: the JDK alone.
 /// - Invariant: the agent on a remote host contains this package, so it stays small.

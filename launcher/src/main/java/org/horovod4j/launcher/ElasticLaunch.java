@@ -18,6 +18,7 @@ import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.option.Options;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.text.MessageText;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -110,8 +111,9 @@ final class ElasticLaunch extends JobLaunch {
             serve(job);
         } catch (DiscoveryException e) {
             throw new ConfigurationException(
-                    "--host-discovery-script: '%s' found no hosts: %s. It must print lines such as gpu1:4."
-                            .formatted(script, e.getMessage()),
+                    "--host-discovery-script: '%s' found no hosts: %s It must print lines such as gpu1:4."
+                            .formatted(
+                                    script, MessageText.sentence(String.valueOf(e.getMessage()))),
                     e);
         }
     }

@@ -10,6 +10,7 @@ import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
+import org.horovod4j.text.MessageText;
 
 import java.io.IOException;
 import java.util.List;
@@ -42,6 +43,7 @@ final class FixedLaunch extends JobLaunch {
             if (used.size() > 1) { // two of them may be names of one machine
                 plan = plan.countedBy(hosts::machine);
             }
+            reportMissingGpus(hosts);
             try (OutputTargets outputTargets =
                     OutputTargets.ofRanks(
                             context.launcherConsole(),
@@ -51,6 +53,25 @@ final class FixedLaunch extends JobLaunch {
                 AsyncValue<TerminationSignals> signals = AsyncValue.of(cancellation.signals());
                 explain(hosts.routes());
                 return runCommands(hosts, outputTargets, signals);
+            }
+        }
+    }
+
+    /// Only a message: GPUs of other makers are not counted, and ranks may share one.
+    private void reportMissingGpus(Hosts hosts) {
+        for (Slot slot : plan.slots()) {
+            int needed = context.launch().gpuDemand().of(slot.localSize());
+            if (slot.localRank() == 0 && needed > 0) {
+                int found = hosts.gpus(slot.host());
+                if (found < needed) {
+                    context.launcherConsole()
+                            .printMessage(
+                                    "%s has %s of NVIDIA, and the job file asks for %d there (resources.gpus)"
+                                            .formatted(
+                                                    slot.host(),
+                                                    MessageText.count(found, "GPU"),
+                                                    needed));
+                }
             }
         }
     }

@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /// The hosts that are ready to run the commands of a job, by name.
 ///
@@ -63,6 +64,7 @@ final class Hosts implements AutoCloseable {
     private final RemoteHostSettings settings;
     private final List<List<String>> commands;
     private final Optional<ClassArchives> archives;
+    private final Consumer<String> notices;
     private final Map<String, Ready> ready = new ConcurrentSkipListMap<>();
 
     /// Complete when no more hosts are wanted.
@@ -73,14 +75,17 @@ final class Hosts implements AutoCloseable {
 
     /// @param archives where class archives are kept on this machine, if they are
     /// @param cancellation when complete, hosts that are not ready yet count as not ready
+    /// @param notices receives messages about programs that may not work
     Hosts(
             RemoteHostSettings settings,
             List<List<String>> commands,
             Optional<ClassArchives> archives,
-            CompletionStage<?> cancellation) {
+            CompletionStage<?> cancellation,
+            Consumer<String> notices) {
         this.settings = settings;
         this.commands = commands;
         this.archives = archives;
+        this.notices = notices;
         var _ = cancellation.thenRun(() -> closed.complete(null));
     }
 
@@ -163,7 +168,9 @@ final class Hosts implements AutoCloseable {
         HostAgent agent = RemoteHost.open(host, settings, closed);
         boolean isKept = false;
         try {
-            isKept = keep(host.name(), new Ready(agent, programs(agent), true));
+            List<Program> programs = programs(agent);
+            reportMissingJars("host %s: ".formatted(host.name()), programs);
+            isKept = keep(host.name(), new Ready(agent, programs, true));
         } finally {
             if (!isKept) {
                 agent.close();
@@ -189,6 +196,13 @@ final class Hosts implements AutoCloseable {
         return List.copyOf(programs);
     }
 
+    private void reportMissingJars(String where, List<Program> programs) {
+        programs.stream()
+                .flatMap(program -> program.notices().stream())
+                .distinct()
+                .forEach(notice -> notices.accept(where + notice));
+    }
+
     /// Starts the agent of this machine, unless it runs. Its watchdog ends everything on this
     /// machine that carries the job's variable, such as a discovery script.
     synchronized HostAgent openLocal() throws IOException {
@@ -207,6 +221,7 @@ final class Hosts implements AutoCloseable {
                     programs(openLocal()).stream()
                             .map(program -> archives.map(each -> each.of(program)).orElse(program))
                             .toList();
+            reportMissingJars("", localPrograms);
         }
         return localPrograms;
     }
@@ -242,7 +257,15 @@ final class Hosts implements AutoCloseable {
 
     /// Identifies the machine of a host that is ready. The same for all its names.
     String machine(String host) {
-        return find(host).map(it -> it.agent.machine()).filter(it -> !it.isEmpty()).orElse(host);
+        return find(host)
+                .map(it -> it.agent.machine().id())
+                .filter(it -> !it.isEmpty())
+                .orElse(host);
+    }
+
+    /// How many GPUs a host has that is ready.
+    int gpus(String host) {
+        return find(host).map(it -> it.agent.machine().gpus()).orElse(0);
     }
 
     boolean isRemote(String host) {

@@ -14,6 +14,7 @@ import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.HostAgent;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.text.DurationFormat;
+import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
@@ -209,8 +210,11 @@ final class Job implements WorkerRegistry.Listener {
                 && terminationSequence.elapsed().compareTo(SLOW_END) > 0) {
             isSlowEndReported = true;
             launcherConsole.printMessage(
-                    "got %s, waiting for %d processes to end; a second signal kills them"
-                            .formatted(interruption, workerProcesses.running().size()));
+                    "got %s, waiting for %s to end; a second signal kills what is left"
+                            .formatted(
+                                    interruption,
+                                    MessageText.count(
+                                            workerProcesses.running().size(), "process")));
         }
     }
 

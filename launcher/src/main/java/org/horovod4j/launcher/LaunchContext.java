@@ -59,7 +59,8 @@ record LaunchContext(
                         environment),
                 launch.commands(),
                 ClassArchives.of(launch.mergedWith(environment), settings.jobVariable()),
-                cancellation);
+                cancellation,
+                launcherConsole::printMessage);
     }
 
     /// Where the launcher listens, at any free port. Other machines cannot reach a job that stays on

@@ -31,15 +31,21 @@ final class LaunchVariables {
             }
         }
         Environment given = new Environment(options);
-        List<String> warnings = given.warnings();
-        if (!warnings.isEmpty()) {
-            throw new ConfigurationException("options: " + warnings.getFirst());
-        }
+        given.checkKnown();
         for (Option<?> option : Options.all()) {
             if (given.isSet(option)) {
                 checkIsUserOption(option);
-                var _ = given.find(option); // throws when the value is not allowed
             }
+            for (String name : option.names()) {
+                String text = options.getOrDefault(name, "");
+                if (!text.isBlank()) {
+                    var _ = option.parse(name, text); // throws when the value is not allowed
+                }
+            }
+        }
+        List<String> warnings = given.warnings();
+        if (!warnings.isEmpty()) {
+            throw new ConfigurationException("options: " + warnings.getFirst());
         }
         variables.putAll(options);
     }

@@ -5,6 +5,7 @@ import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.GpuDemand;
 import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.function.FunctionEncoder;
@@ -309,7 +310,8 @@ public final class Launcher {
                             new OutputSettings(verbose, outputFolder, timestamps),
                             set,
                             List.of(command.commandLine(addresses)),
-                            Optional.empty());
+                            Optional.empty(),
+                            GpuDemand.NONE);
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
                     .run(encoder.codec());

@@ -60,10 +60,12 @@ final class MpiLaunch {
         if (java != null && words.getFirst().equals("java")) {
             words.set(0, java);
         }
-        return Program.of(
+        Program program =
+                Program.of(
                         words,
                         SearchPath.of(context.environment().getOrDefault("PATH", "")),
-                        JavaHome.current())
-                .command();
+                        JavaHome.current());
+        program.notices().forEach(context.launcherConsole()::printMessage);
+        return program.command();
     }
 }

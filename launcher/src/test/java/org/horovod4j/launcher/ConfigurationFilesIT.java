@@ -45,6 +45,32 @@ class ConfigurationFilesIT {
     }
 
     @Test
+    void hostWithTooFewGpusIsNamed() throws Exception {
+        String job =
+                file("job.yml", "workers: {processes: 1}\nresources: {gpus: 99}\nrun: echo ran\n");
+        try (LauncherProcess launcher = LauncherProcess.start("--job", job)) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stdout()).isEqualTo("[0]<stdout>:ran\n");
+            assertThat(launcher.stderr().lines())
+                    .singleElement()
+                    .asString()
+                    .matches(
+                            "horovodrun: localhost has \\d+ GPUs? of NVIDIA, and the job file asks for 99 there .*");
+        }
+    }
+
+    @Test
+    void missingJarOfTheClassPathIsNamed() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("-H", "localhost", "java", "-cp", "no.jar", "Train")) {
+            assertThat(launcher.exitCode()).isEqualTo(HorovodRun.FAILURE);
+            assertThat(launcher.stderr())
+                    .startsWith(
+                            "horovodrun: the class path names no.jar, and there is no such file\n");
+        }
+    }
+
+    @Test
     void unreadableConfigFileIsReportedInOneLine() throws Exception {
         String config = file("config.yml", "autotune: {enabled: true}");
         assertThat(Path.of(config).toFile().setReadable(false, false)).isTrue();

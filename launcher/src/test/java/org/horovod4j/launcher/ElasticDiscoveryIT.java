@@ -69,7 +69,7 @@ class ElasticDiscoveryIT {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
-                            "the job failed: after 4 s 1 workers are ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
+                            "the job failed: after 4 s it has 1 worker ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
             run.assertNothingLeft();
         }
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.remote.RemoteHostSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -20,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /// With real agents, which a fake ssh starts on this machine.
 @Timeout(120)
@@ -28,6 +30,7 @@ class HostsTest {
     private static final Host OTHER = new Host("other.invalid", 1);
 
     @TempDir Path folder;
+    private final List<String> notices = new CopyOnWriteArrayList<>();
     private Hosts hosts;
 
     @BeforeEach
@@ -49,7 +52,8 @@ class HostsTest {
                         job,
                         List.of(List.of("/bin/true")),
                         Optional.empty(),
-                        new CompletableFuture<>());
+                        new CompletableFuture<>(),
+                        notices::add);
     }
 
     @AfterEach
@@ -67,6 +71,15 @@ class HostsTest {
         HostAgent now = hosts.add(FAR);
         assertThat(hosts.isAgent(before, FAR.name())).isFalse();
         assertThat(hosts.isAgent(now, FAR.name())).isTrue();
+    }
+
+    @Test
+    void remoteHostDescribesItsMachineAndMissingJars() throws Exception {
+        HostAgent far = hosts.add(FAR);
+        assertThat(far.machine()).isEqualTo(HostMachine.current());
+        assertThat(far.program(List.of("java", "-cp", "no.jar", "Train")).missingJars())
+                .containsExactly("no.jar");
+        assertThat(notices).isEmpty(); // the command of the job has no jars
     }
 
     @Test

@@ -41,7 +41,11 @@ class LauncherTest {
     @Test
     void invalidOptionsAreRefused() {
         refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIM", "1")))
-                .hasMessageContaining("Did you mean HOROVOD_CYCLE_TIME?");
+                .hasMessage(
+                        "HOROVOD_CYCLE_TIM: Horovod4J has no such option. Did you mean HOROVOD_CYCLE_TIME?");
+        refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_LOG_LEVEL", "loud")))
+                .hasMessageContaining("'loud', which is not allowed")
+                .hasMessageNotContaining("Until then it is ignored");
         refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_CYCLE_TIME", "soon")))
                 .hasMessageContaining("'soon', which is not allowed");
         refused(() -> Launcher.processes(1).options(Map.of("HOROVOD_RANK", "1")))

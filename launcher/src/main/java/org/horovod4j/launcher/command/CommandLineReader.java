@@ -29,8 +29,11 @@ public final class CommandLineReader {
     /// @throws ConfigurationException if the arguments are invalid
     public Invocation read(String... arguments) {
         ParsedArguments parsed = ParsedArguments.parse(CommandLineSpec.forParsing(), arguments);
-        if (parsed.has(LauncherFlag.HELP)) {
+        if (parsed.has(LauncherFlag.HELP_ALL)) {
             return new Invocation.Print(CommandLineSpec.forHelp().getUsageMessage());
+        }
+        if (parsed.has(LauncherFlag.HELP)) {
+            return new Invocation.Print(CommandLineSpec.forShortHelp().getUsageMessage());
         }
         if (parsed.has(LauncherFlag.VERSION)) {
             return new Invocation.Print(

@@ -6,6 +6,7 @@ import org.horovod4j.option.Flag;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.OptionGroup;
 import org.horovod4j.option.Options;
+import org.horovod4j.option.RuntimeOptions;
 
 import picocli.AutoComplete;
 import picocli.CommandLine;
@@ -26,6 +27,28 @@ import java.util.SequencedMap;
 final class CommandLineSpec {
     private static final List<String> COMPLETION_SHELLS = List.of("bash", "zsh");
 
+    private static final List<LauncherFlag> EVERYDAY_FLAGS =
+            List.of(
+                    LauncherFlag.PROCESSES,
+                    LauncherFlag.HOSTS,
+                    LauncherFlag.HOST_FILE,
+                    LauncherFlag.JOB,
+                    LauncherFlag.MIN_PROCESSES,
+                    LauncherFlag.COPY,
+                    LauncherFlag.MPI,
+                    LauncherFlag.OUTPUT_FOLDER,
+                    LauncherFlag.VERBOSE,
+                    LauncherFlag.CHECK_BUILD,
+                    LauncherFlag.HELP_ALL,
+                    LauncherFlag.VERSION);
+
+    private static final List<Option<?>> EVERYDAY_OPTIONS =
+            List.of(
+                    Options.START_TIMEOUT,
+                    RuntimeOptions.TIMELINE,
+                    RuntimeOptions.AUTOTUNE,
+                    RuntimeOptions.LOG_LEVEL);
+
     private CommandLineSpec() {}
 
     /// The specification for parsing, used at every start. It has no help sections: picocli renders
@@ -36,7 +59,27 @@ final class CommandLineSpec {
         return commandLine(command);
     }
 
-    /// The specification for help and completion.
+    /// The specification for the help of everyday flags, which fits on one screen.
+    static CommandLine forShortHelp() {
+        CommandSpec command = command();
+        List<OptionSpec> flags = new ArrayList<>();
+        for (LauncherFlag flag : EVERYDAY_FLAGS) {
+            flags.add(launcherFlag(flag, firstSentence(flag.help())));
+        }
+        for (Option<?> option : EVERYDAY_OPTIONS) {
+            OptionFlag flag = OptionFlag.of(option).getFirst();
+            flags.add(optionFlag(flag).description(firstSentence(option.help())).build());
+        }
+        command.addArgGroup(group("Everyday flags", flags));
+        Usage.describeShort(command.usageMessage());
+        return commandLine(command);
+    }
+
+    private static String firstSentence(String text) {
+        return text.replaceFirst("(?s)(?<=\\.) .*", "");
+    }
+
+    /// The specification for the help of all flags, and for completion.
     static CommandLine forHelp() {
         CommandSpec command = command();
         sections(true).forEach((title, flags) -> command.addArgGroup(group(title, flags)));
@@ -111,9 +154,13 @@ final class CommandLineSpec {
     }
 
     private static OptionSpec launcherFlag(LauncherFlag flag) {
+        return launcherFlag(flag, flag.help());
+    }
+
+    private static OptionSpec launcherFlag(LauncherFlag flag, String help) {
         OptionSpec.Builder spec =
                 OptionSpec.builder(flag.names().toArray(String[]::new))
-                        .description(flag.help())
+                        .description(help)
                         .hidden(flag.isHidden())
                         .usageHelp(flag == LauncherFlag.HELP)
                         .versionHelp(flag == LauncherFlag.VERSION);
@@ -148,17 +195,21 @@ final class CommandLineSpec {
     private static List<OptionSpec> optionFlags(Option<?> option, boolean isShown) {
         List<OptionSpec> specs = new ArrayList<>();
         for (OptionFlag flag : OptionFlag.of(option)) {
-            OptionSpec.Builder spec = OptionSpec.builder(flag.longName());
-            switch (flag.flag()) {
-                case Flag.Switch _ -> spec.type(boolean.class).arity("0");
-                case Flag.Valued _ -> spec.type(String.class).paramLabel("VALUE");
-            }
+            OptionSpec.Builder spec = optionFlag(flag);
             if (isShown) {
                 spec.description((specs.isEmpty() ? option.help() + " " : "") + meaning(flag));
             }
             specs.add(spec.build());
         }
         return specs;
+    }
+
+    private static OptionSpec.Builder optionFlag(OptionFlag flag) {
+        OptionSpec.Builder spec = OptionSpec.builder(flag.longName());
+        return switch (flag.flag()) {
+            case Flag.Switch _ -> spec.type(boolean.class).arity("0");
+            case Flag.Valued _ -> spec.type(String.class).paramLabel("VALUE");
+        };
     }
 
     private static String meaning(OptionFlag flag) {

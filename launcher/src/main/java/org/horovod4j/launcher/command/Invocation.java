@@ -34,6 +34,7 @@ public sealed interface Invocation {
     /// @param commands the command line of each program, none of them empty; all ranks finish one
     ///     program before any starts the next
     /// @param elasticity the elastic settings; empty if the job is not elastic
+    /// @param gpuDemand the GPUs that the job file asks for
     record Launch(
             int processes,
             List<Host> hosts,
@@ -42,7 +43,8 @@ public sealed interface Invocation {
             OutputSettings outputSettings,
             Map<String, String> options,
             List<List<String>> commands,
-            Optional<Elasticity> elasticity)
+            Optional<Elasticity> elasticity,
+            GpuDemand gpuDemand)
             implements Invocation {
         public Launch {
             hosts = List.copyOf(hosts);
@@ -84,6 +86,19 @@ public sealed interface Invocation {
     record RemoteSetup(@Nullable String java, List<Path> copies) {
         public RemoteSetup {
             copies = List.copyOf(copies);
+        }
+    }
+
+    /// The GPUs of a worker, and the processes that share them.
+    ///
+    /// @param perWorker 0 if the job does not say
+    record GpuDemand(int perWorker, int processesPerWorker) {
+        /// Stands for a job that does not say how many GPUs it needs.
+        public static final GpuDemand NONE = new GpuDemand(0, 0);
+
+        /// The GPUs that this number of processes needs.
+        public int of(int processes) {
+            return perWorker == 0 ? 0 : Math.ceilDiv(processes, processesPerWorker) * perWorker;
         }
     }
 

@@ -3,6 +3,7 @@ package org.horovod4j.launcher.command;
 import org.horovod4j.launcher.file.YamlFile;
 import org.horovod4j.launcher.file.YamlNode;
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.text.MessageText;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.Map;
 ///
 /// @param name project and framework, for messages
 /// @param hosts the hosts of its processes; empty for this machine
+/// @param isMpi whether mpirun starts the processes
 /// @param environment environment variables of the processes
 /// @param commands the command lines that each process runs in sequence
 /// @param flags the flags that correspond to its elastic settings, with their values
@@ -20,13 +22,22 @@ record JobFile(
         String name,
         Workers workers,
         List<Host> hosts,
+        boolean isMpi,
         Map<String, String> environment,
         List<List<String>> commands,
         Map<LauncherFlag, List<String>> flags,
         List<String> notices) {
     /// Stands for a launch without `--job`.
     static final JobFile NONE =
-            new JobFile("", new Workers(0, 0), List.of(), Map.of(), List.of(), Map.of(), List.of());
+            new JobFile(
+                    "",
+                    new Workers(0, 0, 0),
+                    List.of(),
+                    false,
+                    Map.of(),
+                    List.of(),
+                    Map.of(),
+                    List.of());
 
     JobFile {
         hosts = List.copyOf(hosts);
@@ -51,20 +62,18 @@ record JobFile(
         return "%s: %s. CPUs and memory are not reserved.".formatted(name, workers);
     }
 
-    /// The number of workers, and the number of processes of each.
-    record Workers(int count, int processesPerWorker) {
+    /// The number of workers, and the number of processes and GPUs of each.
+    record Workers(int count, int processesPerWorker, int gpusPerWorker) {
         long processes() {
             return (long) count * processesPerWorker;
         }
 
         @Override
         public String toString() {
-            return "%d worker%s with %d process%s%s"
+            return "%s with %s%s"
                     .formatted(
-                            count,
-                            count == 1 ? "" : "s",
-                            processesPerWorker,
-                            processesPerWorker == 1 ? "" : "es",
+                            MessageText.count(count, "worker"),
+                            MessageText.count(processesPerWorker, "process"),
                             count == 1 ? "" : " each");
         }
     }

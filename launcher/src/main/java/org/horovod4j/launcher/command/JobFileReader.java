@@ -41,8 +41,8 @@ final class JobFileReader {
                     "reset_limit",
                     "cooldown");
 
-    private static final List<String> PLANNED_ENGINES =
-            List.of("slurm", "kubernetes", "yarn", "spark", "docker", "mpi", "lsf", "ray");
+    private static final String MPI = "mpi";
+    private static final List<String> ENGINES = List.of("local", "ssh", MPI);
 
     /// A line without special characters of the shell except spaces.
     private static final Pattern PLAIN_JAVA = Pattern.compile("(\\S*/)?java [\\w@%+=:,./ -]+");
@@ -65,7 +65,14 @@ final class JobFileReader {
                 .ifPresent(it -> environment.put(ElasticOptions.TIMEOUT.variable(), it.toString()));
         root.find("environment").ifPresent(node -> environment.putAll(environment(node)));
         return new JobFile(
-                name(root, root), workers, hosts, environment, commands(root), flags, List.of());
+                name(root, root),
+                workers,
+                hosts,
+                root.find("engine").map(YamlNode::asText).filter(MPI::equals).isPresent(),
+                environment,
+                commands(root),
+                flags,
+                List.of());
     }
 
     /// The name of the job in messages.
@@ -86,14 +93,15 @@ final class JobFileReader {
     /// @param node a number, or `count` and `processes`; without it there is one worker
     /// @param parent the section with the key `resources`
     static Workers workers(Optional<YamlNode> node, YamlNode.Mapping parent) {
-        int processes = Math.max(1, gpus(parent));
+        int gpus = gpus(parent);
+        int processes = Math.max(1, gpus);
         if (node.isEmpty()) {
-            return new Workers(1, processes);
+            return new Workers(1, processes, gpus);
         }
         Workers workers =
                 switch (node.get()) {
-                    case YamlNode.Mapping mapping -> workers(mapping, processes);
-                    case YamlNode.Scalar scalar -> new Workers(scalar.asCount(1), processes);
+                    case YamlNode.Mapping mapping -> workers(mapping, processes, gpus);
+                    case YamlNode.Scalar scalar -> new Workers(scalar.asCount(1), processes, gpus);
                     case YamlNode.Sequence _, YamlNode.Empty _ ->
                             throw node.get().error("needs a number, or count and processes.");
                 };
@@ -103,11 +111,12 @@ final class JobFileReader {
         return workers;
     }
 
-    private static Workers workers(YamlNode.Mapping mapping, int processes) {
+    private static Workers workers(YamlNode.Mapping mapping, int processes, int gpus) {
         mapping.requireKnownKeys(List.of("count", "processes"));
         return new Workers(
                 mapping.count("count", 1).orElse(1),
-                mapping.count("processes", 1).orElse(processes));
+                mapping.count("processes", 1).orElse(processes),
+                gpus);
     }
 
     /// The values of CPUs and memory are checked but not used: without a scheduler nothing can be
@@ -145,7 +154,7 @@ final class JobFileReader {
 
     private static void checkEngine(YamlNode engine, Optional<YamlNode> hosts) {
         String name = engine.asText().strip();
-        if (!List.of("local", "ssh").contains(name)) {
+        if (!ENGINES.contains(name)) {
             throw engine.error(unknownEngine(name));
         }
         if (name.equals("local") && hosts.isPresent()) {
@@ -159,13 +168,13 @@ final class JobFileReader {
     }
 
     private static String unknownEngine(String name) {
-        return PLANNED_ENGINES.contains(name)
-                ? "jobs on '%s' come in a later version. Now there are local and ssh."
-                        .formatted(name)
-                : "there is no engine '%s'.%s Now there are local and ssh."
-                        .formatted(
-                                name,
-                                SpellingSuggestion.question(name, List.of("local", "ssh"), 0));
+        return "there is no engine '%s'.%s The engines are local, ssh and mpi.%s"
+                .formatted(
+                        name,
+                        SpellingSuggestion.question(name, ENGINES, 0),
+                        name.equals("slurm")
+                                ? " Under Slurm, start the program with srun in place of horovodrun."
+                                : "");
     }
 
     /// The flags that correspond to the keys under `elastic`.

@@ -3,6 +3,7 @@ package org.horovod4j.launcher.command;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.command.Invocation.Controller;
 import org.horovod4j.launcher.command.Invocation.Elasticity;
+import org.horovod4j.launcher.command.Invocation.GpuDemand;
 import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.driver.Cooldown;
@@ -52,7 +53,8 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
                 outputSettings(),
                 options(environment),
                 commands(),
-                elasticity(processes, hosts, controller));
+                elasticity(processes, hosts, controller),
+                new GpuDemand(job.workers().gpusPerWorker(), job.workers().processesPerWorker()));
     }
 
     /// Whether the user has given hosts.
@@ -77,11 +79,15 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
                 Math.max(
                         count(LauncherFlag.MIN_PROCESSES, 1).orElse(0),
                         (int) job.workers().processes());
-        if (processes == 0) {
+        if (processes > 0) {
+            return processes;
+        }
+        int slots = givenHosts().stream().mapToInt(Host::slots).sum();
+        if (slots == 0) {
             throw new ConfigurationException(
                     "-np is missing. Give the number of processes to start, as in -np 4.");
         }
-        return processes;
+        return slots;
     }
 
     private Optional<Integer> count(LauncherFlag flag, int min) {
@@ -106,13 +112,19 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
     }
 
     private List<Host> namedHosts(int processes) {
+        List<Host> given = givenHosts();
+        return given.isEmpty() ? List.of(new Host("localhost", processes)) : given;
+    }
+
+    /// The hosts of flags or job file; empty if there are none.
+    private List<Host> givenHosts() {
         if (arguments.has(LauncherFlag.HOSTS)) {
             return Host.list(arguments.value(LauncherFlag.HOSTS).orElse(""));
         }
         if (arguments.has(LauncherFlag.HOST_FILE)) {
             return HostFile.read(Path.of(arguments.value(LauncherFlag.HOST_FILE).orElse("")));
         }
-        return job.hosts().isEmpty() ? List.of(new Host("localhost", processes)) : job.hosts();
+        return job.hosts();
     }
 
     private void onlyOneOf(LauncherFlag... flags) {
@@ -160,7 +172,7 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
         }
         boolean isMpi =
                 arguments.has(LauncherFlag.MPI)
-                        || (config.isMpi() && !arguments.has(LauncherFlag.GLOO));
+                        || ((config.isMpi() || job.isMpi()) && !arguments.has(LauncherFlag.GLOO));
         return isMpi
                 ? new Controller.Mpi(
                         words(LauncherFlag.MPI_ARGS),

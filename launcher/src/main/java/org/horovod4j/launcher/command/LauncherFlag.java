@@ -10,11 +10,13 @@ import java.util.stream.Stream;
 /// The flags of the launcher itself, with their help. The flags of the processes come from
 /// [org.horovod4j.option.Options].
 enum LauncherFlag {
-    PROCESSES("-np --num-proc N", "The number of processes to start: the size of the world."),
+    PROCESSES(
+            "-np --num-proc N",
+            "The number of processes to start: the size of the world. Default: the slots of the hosts, if -H or --hostfile names them."),
     HOSTS(
             "-H --hosts HOST:SLOTS,…",
-            "The hosts and the slots of each, as in gpu1:4,me@gpu2:4 or [fd00::7]:4."
-                    + " Default: localhost, with -np slots."),
+            "The hosts and the slots of each, as in gpu1:4,me@gpu2:4 or [fd00::7]:4; one slot"
+                    + " if none are given. Default: localhost, with -np slots."),
     HOST_FILE("--hostfile -hostfile FILE", "A file of hosts, with lines such as: gpu1 slots=4"),
     NETWORK_INTERFACES(
             "--network-interfaces --network-interface NAME,…",
@@ -77,7 +79,8 @@ enum LauncherFlag {
             "Print what this installation supports, and the frameworks on the class path of the"
                     + " command that follows."),
     COMPLETION("--completion SHELL", "Print a completion script for bash or zsh."),
-    HELP("-h --help", "Print this text."),
+    HELP("-h --help", "Print the everyday flags."),
+    HELP_ALL("--help-all", "Print all flags."),
     VERSION("-v --version", "Print the version."),
     JSRUN("--jsrun", ""),
     DISABLE_CACHE("--disable-cache", "");

@@ -39,11 +39,11 @@ final class ParsedArguments {
             throw new ConfigurationException(unknown(e), e);
         } catch (MissingParameterException e) {
             throw new ConfigurationException(
-                    "%s needs a value. See horovodrun --help."
+                    "%s needs a value. See horovodrun --help-all."
                             .formatted(name(e.getMissing().getFirst())),
                     e);
         } catch (ParameterException e) {
-            throw new ConfigurationException(e.getMessage() + ". See horovodrun --help.", e);
+            throw new ConfigurationException(e.getMessage() + ". See horovodrun --help-all.", e);
         }
     }
 
@@ -57,7 +57,7 @@ final class ParsedArguments {
                 e.getCommandLine().getCommandSpec().options().stream()
                         .flatMap(spec -> Stream.of(spec.names()))
                         .toList();
-        return "unknown option '%s'.%s Options of the program come after it; see horovodrun --help."
+        return "unknown option '%s'.%s Options of the program come after it; see horovodrun --help-all."
                 .formatted(option, SpellingSuggestion.question(option, known, DASHES));
     }
 

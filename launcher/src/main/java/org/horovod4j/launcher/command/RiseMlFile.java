@@ -42,6 +42,7 @@ final class RiseMlFile {
                 JobFileReader.name(root, train),
                 JobFileReader.workers(horovod.find("workers"), train),
                 List.of(),
+                false,
                 Map.of(),
                 JobFileReader.commands(train),
                 Map.of(),

@@ -35,12 +35,23 @@ final class Usage {
 
     private Usage() {}
 
-    static void describe(UsageMessageSpec usage) {
+    /// For the everyday flags, with one example and without the rest.
+    static void describeShort(UsageMessageSpec usage) {
+        describeSynopsis(usage);
+        usage.description("", "Starts a program N times, as the ranks 0 to N-1 of one job.");
+        usage.footer("", "Example: horovodrun -np 4 java -cp app.jar Train --epochs 3");
+    }
+
+    private static void describeSynopsis(UsageMessageSpec usage) {
         usage.customSynopsis(
                 "horovodrun -np N [-H HOST:SLOTS,…] [options] [--] command…",
                 "       horovodrun --job FILE [options]",
                 "       horovodrun --check-build [command…]");
         usage.sortOptions(false);
+    }
+
+    static void describe(UsageMessageSpec usage) {
+        describeSynopsis(usage);
         usage.description(
                 "",
                 "Starts a program N times, as the ranks 0 to N-1 of one job. Each line of output is"

@@ -31,7 +31,7 @@ public final class DiscoveryWatch implements AutoCloseable {
     private final Duration pollInterval;
     private final Duration reportInterval;
     private final Consumer<List<Host>> hostListener;
-    private final Consumer<String> errorListener;
+    private final Consumer<String> messageListener;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final CompletableFuture<Void> firstPoll = new CompletableFuture<>();
     private final Thread thread;
@@ -44,13 +44,13 @@ public final class DiscoveryWatch implements AutoCloseable {
 
     /// @param pollInterval from a result to the next request
     /// @param hostListener called when the hosts have changed
-    /// @param errorListener called with one sentence for an error
+    /// @param messageListener called with one sentence for an error, and for its end
     public DiscoveryWatch(
             Discovery discovery,
             Duration pollInterval,
             Consumer<List<Host>> hostListener,
-            Consumer<String> errorListener) {
-        this(discovery, pollInterval, REPORT_INTERVAL, hostListener, errorListener);
+            Consumer<String> messageListener) {
+        this(discovery, pollInterval, REPORT_INTERVAL, hostListener, messageListener);
     }
 
     /// @param reportInterval the least time between two error reports
@@ -59,12 +59,12 @@ public final class DiscoveryWatch implements AutoCloseable {
             Duration pollInterval,
             Duration reportInterval,
             Consumer<List<Host>> hostListener,
-            Consumer<String> errorListener) {
+            Consumer<String> messageListener) {
         this.discovery = discovery;
         this.pollInterval = pollInterval;
         this.reportInterval = reportInterval;
         this.hostListener = hostListener;
-        this.errorListener = errorListener;
+        this.messageListener = messageListener;
         this.thread = Thread.ofPlatform().daemon().name("hvd-discovery").unstarted(this::run);
     }
 
@@ -108,11 +108,15 @@ public final class DiscoveryWatch implements AutoCloseable {
 
     private void poll() throws InterruptedException {
         try {
-            accept(discovery.find());
-            isFailureReported = false;
+            List<Host> hosts = discovery.find();
+            if (isFailureReported) {
+                messageListener.accept("host discovery works again");
+                isFailureReported = false;
+            }
+            accept(hosts);
         } catch (DiscoveryException e) {
             if (!isFailureReported && System.nanoTime() - nextReportNanos >= 0) {
-                errorListener.accept(
+                messageListener.accept(
                         "host discovery failed, the hosts stay as they are: " + e.getMessage());
                 nextReportNanos = System.nanoTime() + reportInterval.toNanos();
                 isFailureReported = true;

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.driver;
 
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.text.MessageText;
 
 import java.time.Duration;
 import java.util.List;
@@ -125,11 +126,11 @@ public final class ElasticDriver implements Driver {
         }
         List<Worker> lost = gone.stream().map(WorkerState::worker).toList();
         actions.info(
-                "lost contact with host %s (%s): %s. %s"
+                "lost contact with host %s (%s): %s %s"
                         .formatted(
                                 host,
                                 Worker.numbers("worker", lost),
-                                reason,
+                                MessageText.sentence(reason),
                                 blacklistHost(host, now)));
     }
 

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.driver;
 
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -107,8 +108,9 @@ public final class FixedDriver implements Driver {
             failed(lost.getFirst(), HOST_LOST);
         }
         actions.info(
-                "lost contact with host %s (%s): %s. Its processes there end by themselves."
-                        .formatted(host, Worker.numbers("rank", lost), reason));
+                "lost contact with host %s (%s): %s Its processes there end by themselves."
+                        .formatted(
+                                host, Worker.numbers("rank", lost), MessageText.sentence(reason)));
     }
 
     private void failed(Worker worker, String reason) {

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.driver;
 
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -120,9 +121,9 @@ final class GenerationManager {
                 byHost.entrySet().stream()
                         .map(host -> new Host(host.getKey(), host.getValue()).toString())
                         .collect(Collectors.joining(", "));
-        String noun = members.size() == 1 ? "worker" : "workers";
         String text =
-                "generation %d: %d %s (%s)".formatted(generation, members.size(), noun, hosts);
+                "generation %d: %s (%s)"
+                        .formatted(generation, MessageText.count(members.size(), "worker"), hosts);
         if (generation == 0) {
             return text;
         }
@@ -168,8 +169,11 @@ final class GenerationManager {
         if (isGrowing || (isShrinking && staying > 0 && size >= jobState.limits.minWorkers())) {
             isResetRequested = true;
             actions.verbose(
-                    "%d workers are called back at their next commit: %d join, %d leave"
-                            .formatted(working, joining.size(), working - staying));
+                    "%s called back at the next commit: %d joining, %d leaving"
+                            .formatted(
+                                    MessageText.count(working, "worker"),
+                                    joining.size(),
+                                    working - staying));
             actions.add(new DriverAction.RequestReset());
         } else {
             // New workers that cannot join: their hosts are gone, or there are enough others.
@@ -178,9 +182,11 @@ final class GenerationManager {
                     .forEach(this::dismiss);
             if (isShrinking && !isShortageReported) {
                 actions.info(
-                        ("without the hosts that are gone there would be %d workers, and --min-np is"
+                        ("without the hosts that are gone there would be %s, and --min-np is"
                                         + " %d: they stay until others come")
-                                .formatted(size, jobState.limits.minWorkers()));
+                                .formatted(
+                                        MessageText.count(size, "worker"),
+                                        jobState.limits.minWorkers()));
             }
         }
         isShortageReported = isShrinking;
@@ -212,17 +218,20 @@ final class GenerationManager {
         if (!isWaitReported && slots > 0 && slots < needed) {
             isWaitReported = true;
             actions.info(
-                    "the job needs %d workers, and its hosts have slots for %d (%s): it waits for more, %d s at most"
+                    "the job needs %s, and its hosts have slots for %d (%s): it waits for more, %d s at most"
                             .formatted(
-                                    needed, slots, jobState.hosts, jobState.timeout.toSeconds()));
+                                    MessageText.count(needed, "worker"),
+                                    slots,
+                                    jobState.hosts,
+                                    jobState.timeout.toSeconds()));
         }
         if (now.minus(idleSince).compareTo(jobState.timeout) >= 0) {
             jobState.abort(
-                    ("after %d s %d workers are ready, and it needs %d. Hosts: %s. Find more of them, or"
+                    ("after %d s it has %s ready, and it needs %d. Hosts: %s. Find more of them, or"
                                     + " raise --elastic-timeout")
                             .formatted(
                                     jobState.timeout.toSeconds(),
-                                    workers.ready().size(),
+                                    MessageText.count(workers.ready().size(), "worker"),
                                     needed,
                                     jobState.hosts));
         }

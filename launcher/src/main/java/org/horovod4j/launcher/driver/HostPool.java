@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.driver;
 
 import org.horovod4j.launcher.plan.Host;
+import org.horovod4j.text.MessageText;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -39,7 +40,9 @@ final class HostPool {
             if (before == null) {
                 changes.add(host + " is new");
             } else if (before.slots() != host.slots()) {
-                changes.add("%s has %d slots now".formatted(host.name(), host.slots()));
+                changes.add(
+                        "%s has %s now"
+                                .formatted(host.name(), MessageText.count(host.slots(), "slot")));
             }
         }
         return String.join(", ", changes);

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.file;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.text.MessageText;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.events.CollectionEndEvent;
@@ -62,8 +63,8 @@ public final class YamlFile {
         } catch (MarkedYamlEngineException e) {
             int line = e.getProblemMark().map(Mark::getLine).orElse(0) + 1;
             throw new ConfigurationException(
-                    "%s: not valid YAML: %s. Check indentation, colons and quotes there."
-                            .formatted(start.atLine(line), e.getProblem()),
+                    "%s: not valid YAML: %s Check indentation, colons and quotes there."
+                            .formatted(start.atLine(line), MessageText.sentence(e.getProblem())),
                     e);
         } catch (YamlEngineException e) {
             throw new ConfigurationException(

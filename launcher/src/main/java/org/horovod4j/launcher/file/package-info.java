@@ -2,7 +2,8 @@
 ///
 /// Start with [TextFile], then [YamlFile] and [YamlNode].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.snakeyaml.engine.v2.api`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.text`,
+///   `org.snakeyaml.engine.v2.api`,
 ///   `org.snakeyaml.engine.v2.composer`, `org.snakeyaml.engine.v2.events`,
 ///   `org.snakeyaml.engine.v2.exceptions`,
 ///   `org.snakeyaml.engine.v2.nodes`, `org.snakeyaml.engine.v2.parser`,

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.output;
 
 import org.horovod4j.text.DurationFormat;
+import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -29,12 +30,11 @@ public record FailureReport(
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("the job failed");
-        if (reason != null) {
-            text.append(": ").append(reason);
-        }
-        text.append('.');
+        text.append(reason == null ? "." : ": " + MessageText.sentence(reason));
         if (first != null) {
-            text.append(" First to fail was %s: %s.".formatted(first.process, first.reason));
+            text.append(
+                    " First to fail was %s: %s"
+                            .formatted(first.process, MessageText.sentence(first.reason)));
             if (!first.lastErrors.isEmpty()) {
                 text.append("\n  Its last lines on standard error:");
                 first.lastErrors.forEach(line -> text.append("\n    ").append(line));

@@ -12,6 +12,9 @@ import java.util.Set;
 /// A host as the user named it, its number of slots, and how to log in. The name is not resolved
 /// here.
 public record Host(String name, int slots, Login login) {
+    /// Of a host that is named without slots, as with Open MPI.
+    static final int DEFAULT_SLOTS = 1;
+
     public Host {
         if (slots < 1) {
             throw new ConfigurationException(
@@ -25,23 +28,24 @@ public record Host(String name, int slots, Login login) {
         this(name, slots, Login.DEFAULT);
     }
 
-    /// Parses the value of `-H`, a list such as `a:2,me@b:4,[fd00::7]:4`.
+    /// Parses the value of `-H`, a list such as `a:2,me@b:4,[fd00::7]:4`. A host without slots has
+    /// one, as in a host file.
     public static List<Host> list(String text) {
-        return list("-H", text, null);
+        return list("-H", text, DEFAULT_SLOTS);
     }
 
     /// Parses a list of hosts.
     ///
     /// @param origin where the list is from, for errors
-    /// @param slotsByDefault of a host without slots; null if each host must have them
-    public static List<Host> list(String origin, String text, @Nullable Integer slotsByDefault) {
+    /// @param slotsByDefault of a host without slots
+    public static List<Host> list(String origin, String text, int slotsByDefault) {
         List<Host> hosts = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (String item : text.split(",", -1)) {
             Host host = parse(item.strip(), slotsByDefault).orElse(null);
             if (host == null) {
                 throw new ConfigurationException(
-                        "%s: '%s' in '%s' is not a host with slots. %s"
+                        "%s: '%s' in '%s' is not a host. %s"
                                 .formatted(origin, item.strip(), text, HostSpec.hint(item)));
             }
             if (!names.add(host.name)) {

@@ -21,7 +21,6 @@ import java.util.Map;
 /// old                         # one slot, as with Open MPI
 /// ```
 public final class HostFile {
-    private static final int DEFAULT_SLOTS = 1;
     private static final List<String> KEYS = List.of("slots", "user", "port", "identity");
 
     private final Path file;
@@ -87,7 +86,7 @@ public final class HostFile {
                             .formatted(where, words[0], login.user()));
         }
         if (slots == null) {
-            slots = spec.slots() == null ? Integer.valueOf(DEFAULT_SLOTS) : spec.slots();
+            slots = spec.slots() == null ? Integer.valueOf(Host.DEFAULT_SLOTS) : spec.slots();
         }
         try {
             return new Host(spec.name(), slots, Login.of(spec.user()).orElse(login));

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher.plan;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.text.MessageText;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -85,9 +86,12 @@ public record HostPlan(List<Slot> slots) {
         }
         if (left > 0) {
             throw new ConfigurationException(
-                    ("%d processes do not fit: the hosts have %d slots in all (%s). Ask for fewer, or"
+                    ("%d processes do not fit: the hosts have %s in all (%s). Ask for fewer, or"
                                     + " give the hosts more slots.")
-                            .formatted(processes, processes - left, describe(hosts)));
+                            .formatted(
+                                    processes,
+                                    MessageText.count(processes - left, "slot"),
+                                    describe(hosts)));
         }
         return used;
     }

@@ -4,7 +4,7 @@
 /// reads hosts from a file.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.security`,
-///   `org.horovod4j.launcher.file`.
+///   `org.horovod4j.text`, `org.horovod4j.launcher.file`.
 /// - Invariant: a plan depends only on the hosts and the number of processes.
 @NullMarked
 package org.horovod4j.launcher.plan;

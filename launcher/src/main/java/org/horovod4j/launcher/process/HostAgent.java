@@ -12,8 +12,8 @@ public interface HostAgent extends AutoCloseable {
     /// The variable that names the file with the job's secret.
     String SECRET_FILE = "HOROVOD_SECRET_FILE";
 
-    /// Identifies the machine, whatever its name is. Empty if the system does not tell that.
-    String machine();
+    /// The machine, whatever its name is.
+    HostMachine machine();
 
     /// The program that `words` name, as this host runs it.
     ///

@@ -2,8 +2,12 @@ package org.horovod4j.launcher.process;
 
 import org.jspecify.annotations.Nullable;
 
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /// The words of a `java` command up to its main class that decide which classes it loads.
 ///
@@ -48,6 +52,15 @@ record JavaArguments(List<String> options, @Nullable String classPath) {
         boolean named = at < command.size() && !command.get(at).endsWith(".java");
         return new JavaArguments(
                 command.subList(1, Math.min(at, command.size())), named ? classPath : null);
+    }
+
+    /// The jars of the class path that do not exist, seen from the current folder.
+    List<String> missingJars() {
+        return classPath == null
+                ? List.of()
+                : Stream.of(classPath.split(File.pathSeparator, -1))
+                        .filter(part -> part.endsWith(".jar") && !Files.exists(Path.of(part)))
+                        .toList();
     }
 
     boolean hasOption(String prefix) {

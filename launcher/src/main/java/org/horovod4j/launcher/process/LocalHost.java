@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.file.SecretFile;
-import org.horovod4j.network.MachineIdentity;
 import org.jspecify.annotations.Nullable;
 
 import java.io.File;
@@ -111,8 +110,8 @@ public final class LocalHost implements HostAgent {
     }
 
     @Override
-    public String machine() {
-        return MachineIdentity.find().map(MachineIdentity::key).orElse("");
+    public HostMachine machine() {
+        return HostMachine.current();
     }
 
     @Override

@@ -13,8 +13,13 @@ import java.util.stream.Stream;
 ///
 /// @param command its words, as they will be run
 /// @param unwantedLine a line on standard error that options of the launcher cause; empty for none
+/// @param missingJars jars of its class path that do not exist; the JVM ignores them silently
 /// @param archive of its classes; null for none
-public record Program(List<String> command, String unwantedLine, @Nullable ClassArchive archive) {
+public record Program(
+        List<String> command,
+        String unwantedLine,
+        List<String> missingJars,
+        @Nullable ClassArchive archive) {
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
     private static final String ADD_MODULES = "--add-modules";
 
@@ -33,11 +38,12 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
 
     public Program {
         command = List.copyOf(command);
+        missingJars = List.copyOf(missingJars);
     }
 
-    /// A program without an archive.
+    /// A program without an archive and without missing jars.
     public Program(List<String> command, String unwantedLine) {
-        this(command, unwantedLine, null);
+        this(command, unwantedLine, List.of(), null);
     }
 
     /// The same with an archive of its classes, if it is a Java program that can have one.
@@ -50,7 +56,17 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
         return java == null
                 ? this
                 : new Program(
-                        command, unwantedLine, ClassArchive.of(java, command, folder, jobVariable));
+                        command,
+                        unwantedLine,
+                        missingJars,
+                        ClassArchive.of(java, command, folder, jobVariable));
+    }
+
+    /// What may be wrong with the command.
+    public List<String> notices() {
+        return missingJars.stream()
+                .map("the class path names %s, and there is no such file"::formatted)
+                .toList();
     }
 
     /// The command line of one rank.
@@ -102,15 +118,14 @@ public record Program(List<String> command, String unwantedLine, @Nullable Class
         boolean isComplete = addsVectorModule(arguments);
         List<String> command = new ArrayList<>(List.of(java));
         command.addAll(isComplete ? List.of() : JAVA_OPTIONS);
-        int options =
-                JavaArguments.of(Stream.concat(Stream.of(java), arguments.stream()).toList())
-                        .options()
-                        .size();
+        JavaArguments words =
+                JavaArguments.of(Stream.concat(Stream.of(java), arguments.stream()).toList());
+        int options = words.options().size();
         for (int at = 0; at < arguments.size(); at++) {
             String word = arguments.get(at);
             command.add(at < options ? withoutEnvironmentEvent(word) : word);
         }
-        return new Program(command, isComplete ? "" : VECTOR_WARNING);
+        return new Program(command, isComplete ? "" : VECTOR_WARNING, words.missingJars(), null);
     }
 
     /// An option that starts Flight Recorder, with the event switched off that records the whole

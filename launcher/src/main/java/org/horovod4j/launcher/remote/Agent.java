@@ -2,6 +2,7 @@ package org.horovod4j.launcher.remote;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.frame.MalformedMessageException;
+import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
@@ -68,7 +69,13 @@ public final class Agent {
             }
             connection.startHeartbeats(open.heartbeatTimeout(), () -> System.exit(FAILURE));
             try (LocalHost host = LocalHost.open(open.jobVariable())) {
-                connection.send(new AgentMessage.Ready(host.machine()));
+                HostMachine machine = host.machine();
+                connection.send(
+                        new AgentMessage.Ready(
+                                machine.id(),
+                                machine.processors(),
+                                machine.gpus(),
+                                machine.java()));
                 while (true) {
                     handle(connection.receive(), host, open.environment());
                 }
@@ -144,7 +151,8 @@ public final class Agent {
     private AgentMessage.FromAgent find(List<String> words, String path) {
         try {
             Program program = Program.of(words, SearchPath.of(path), () -> java);
-            return new AgentMessage.ProgramFound(program.command(), program.unwantedLine());
+            return new AgentMessage.ProgramFound(
+                    program.command(), program.unwantedLine(), program.missingJars());
         } catch (ConfigurationException e) {
             return new AgentMessage.ProgramMissing(String.valueOf(e.getMessage()));
         }

@@ -62,10 +62,12 @@ sealed interface AgentMessage {
 
     /// The answer to [Open].
     ///
-    /// @param machine identifies the machine of the agent; empty if unknown
-    record Ready(String machine) implements FromAgent {}
+    /// The components are those of [org.horovod4j.launcher.process.HostMachine].
+    record Ready(String machine, int processors, int gpus, String java) implements FromAgent {}
 
-    record ProgramFound(List<String> command, String unwantedLine) implements FromAgent {}
+    /// The components are those of [org.horovod4j.launcher.process.Program].
+    record ProgramFound(List<String> command, String unwantedLine, List<String> missingJars)
+            implements FromAgent {}
 
     record ProgramMissing(String reason) implements FromAgent {}
 

@@ -4,6 +4,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.frame.MalformedMessageException;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.Signal;
 import org.horovod4j.launcher.remote.AgentMessage.StandardStream;
@@ -39,7 +40,9 @@ public final class RemoteHost implements HostAgent {
     private final CompletableFuture<String> loss = new CompletableFuture<>();
     private volatile CompletableFuture<AgentMessage.FromAgent> answer = new CompletableFuture<>();
     private volatile boolean closing;
-    private volatile String machine = "";
+
+    /// Set when the agent has answered for the first time.
+    private volatile HostMachine machine = new HostMachine("", 1, 0, "");
 
     /// @param folder of the agent
     RemoteHost(SshProcess ssh, RemoteHostSettings job, String folder) {
@@ -65,10 +68,10 @@ public final class RemoteHost implements HostAgent {
         variables.computeIfPresent("CLASSPATH", (_, path) -> copiedFiles.translate(path));
         Duration timeout = job.heartbeatTimeout();
         if (!(request(new AgentMessage.Open(job.jobVariable(), timeout, variables))
-                instanceof AgentMessage.Ready(String reported))) {
+                instanceof AgentMessage.Ready(String id, int processors, int gpus, String java))) {
             throw new MalformedMessageException("an answer to another request");
         }
-        machine = reported;
+        machine = new HostMachine(id, processors, gpus, java);
         String silence =
                 "it was silent for the heartbeat timeout of %s"
                         .formatted(DurationFormat.seconds(timeout));
@@ -90,7 +93,7 @@ public final class RemoteHost implements HostAgent {
     }
 
     @Override
-    public String machine() {
+    public HostMachine machine() {
         return machine;
     }
 
@@ -98,8 +101,12 @@ public final class RemoteHost implements HostAgent {
     public Program program(List<String> words) throws IOException {
         List<String> there = words.stream().map(copiedFiles::translate).toList();
         if (request(new AgentMessage.FindProgram(there))
-                instanceof AgentMessage.ProgramFound(List<String> command, String unwantedLine)) {
-            return new Program(command, unwantedLine);
+                instanceof
+                AgentMessage.ProgramFound(
+                        List<String> command,
+                        String unwantedLine,
+                        List<String> missingJars)) {
+            return new Program(command, unwantedLine, missingJars, null);
         }
         throw new MalformedMessageException("an answer to another request");
     }

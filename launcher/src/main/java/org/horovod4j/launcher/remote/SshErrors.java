@@ -2,6 +2,7 @@ package org.horovod4j.launcher.remote;
 
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.text.MessageText;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -87,17 +88,20 @@ final class SshErrors {
         Matcher denied = DENIED.matcher(all);
         if (denied.find()) {
             return """
-                   it refuses the login: %s.%s Put your public key into ~/.ssh/authorized_keys \
+                   it refuses the login: %s%s Put your public key into ~/.ssh/authorized_keys \
                    there; %s must work without a password."""
-                    .formatted(denied.group(), identity(all), manualCommand(host));
+                    .formatted(
+                            MessageText.sentence(denied.group()),
+                            identity(all),
+                            manualCommand(host));
         }
         if (NO_ANSWER.matcher(all).find()) {
-            return "no connection to its port %s: %s. Check its address, the network and firewalls."
-                    .formatted(port(all, host), lastLine());
+            return "no connection to its port %s: %s Check its address, the network and firewalls."
+                    .formatted(port(all, host), MessageText.sentence(lastLine()));
         }
         String words = lines.isEmpty() ? " without a message" : ": " + lastLine();
-        return "ssh ended (%s)%s. Make %s work first."
-                .formatted(ending, words, manualCommand(host));
+        return "ssh ended (%s)%s Make %s work first."
+                .formatted(ending, MessageText.sentence(words), manualCommand(host));
     }
 
     private static String identity(String all) {

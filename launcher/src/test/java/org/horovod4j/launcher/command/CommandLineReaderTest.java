@@ -7,6 +7,7 @@ import org.assertj.core.api.InstanceOfAssertFactories;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.command.Invocation.Controller;
 import org.horovod4j.launcher.command.Invocation.Elasticity;
+import org.horovod4j.launcher.command.Invocation.GpuDemand;
 import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.command.Invocation.RemoteSetup;
 import org.horovod4j.launcher.driver.Cooldown;
@@ -53,7 +54,8 @@ class CommandLineReaderTest {
                 new OutputSettings(verbose, null, false),
                 options,
                 List.of(command),
-                Optional.empty());
+                Optional.empty(),
+                GpuDemand.NONE);
     }
 
     @Test
@@ -66,6 +68,18 @@ class CommandLineReaderTest {
     @ValueSource(strings = {"-np 3 train", "--num-proc 3 train", "--num-proc=3 -- train"})
     void defaultIsLocalhostWithAllProcesses(String line) {
         assertThat(read(line)).isEqualTo(launch(3, 3, false, Map.of(), List.of("train")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-H localhost:2, 2", "-H localhost, 1", "'-H a:2,b', 3"})
+    void processesDefaultToSlotsOfHosts(String hosts, int processes) {
+        assertThat(launched(hosts + " train").processes()).isEqualTo(processes);
+    }
+
+    @Test
+    void processesDefaultToSlotsOfHostFile(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("hosts"), "a\nb slots=3\n");
+        assertThat(launched("--hostfile " + file + " train").processes()).isEqualTo(4);
     }
 
     @Test
@@ -193,7 +207,8 @@ class CommandLineReaderTest {
                 "-np                | -np needs a value",
                 "-np 2              | no command to run",
                 "-np 2 --           | no command to run",
-                "-np 2 -H a train   | -H: 'a' in 'a' is not a host with slots",
+                "-np 2 -H a: train  | -H: 'a:' in 'a:' is not a host",
+                "--min-np 2 -H a train | 2 processes do not fit: the hosts have 1 slot in all (a:1)",
                 "-np 2 --verbos x   | Did you mean --verbose?",
                 "-np 2 --host a:1 x | Did you mean --hosts?",
                 "-np 2 --zebra x    | unknown option '--zebra'",
@@ -397,11 +412,21 @@ class CommandLineReaderTest {
     }
 
     @Test
-    void helpIsGroupedAndFitsTheScreen() {
+    void everydayHelpFitsOneScreen() {
         assertThat(printed("--help"))
+                .contains("-np, --num-proc=N", "--hosts", "--log-level", "--help-all")
+                .doesNotContain("--reset-limit", "--fusion-threshold-mb");
+        assertThat(printed("--help").lines())
+                .hasSizeLessThanOrEqualTo(50)
+                .allMatch(line -> line.length() <= 80);
+    }
+
+    @Test
+    void completeHelpIsGrouped() {
+        assertThat(printed("--help-all"))
                 .contains("Processes and hosts", "Examples", "Exit codes", "-np, --num-proc=N");
-        assertThat(printed("--help").lines()).allMatch(line -> line.length() <= 80);
-        assertThat(printed("--help").replaceAll("\\s+", " "))
+        assertThat(printed("--help-all").lines()).allMatch(line -> line.length() <= 80);
+        assertThat(printed("--help-all").replaceAll("\\s+", " "))
                 .contains("VALUE: seconds, at least 0.1; default 30. Sets HOROVOD_START_TIMEOUT.")
                 .contains("VALUE: mebibytes", "trace, debug, info, warning, error, fatal; default");
     }

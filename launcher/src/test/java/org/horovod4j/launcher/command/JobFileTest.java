@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.command.Invocation.Controller;
 import org.horovod4j.launcher.command.Invocation.Elasticity;
+import org.horovod4j.launcher.command.Invocation.GpuDemand;
 import org.horovod4j.launcher.driver.Cooldown;
 import org.horovod4j.launcher.driver.ElasticLimits;
 import org.horovod4j.launcher.plan.Host;
@@ -124,6 +126,26 @@ class JobFileTest {
     }
 
     @Test
+    void engineMpiRunsMpirun() throws Exception {
+        assertThat(read("engine: mpi\nworkers: 2\nhosts: [a, b]\nrun: train\n").controller())
+                .isEqualTo(new Controller.Mpi(List.of(), List.of(), false));
+        assertThat(read("engine: mpi\nrun: train\n", "--gloo").controller())
+                .isEqualTo(new Controller.BuiltIn());
+        assertThat(read("engine: local\nrun: train\n").controller())
+                .isEqualTo(new Controller.BuiltIn());
+    }
+
+    @Test
+    void gpusOfWorkersAreCounted() throws Exception {
+        GpuDemand demand =
+                read("workers: {processes: 2}\nresources: {gpus: 4}\nrun: train\n").gpuDemand();
+        assertThat(demand.of(1)).isEqualTo(4);
+        assertThat(demand.of(2)).isEqualTo(4);
+        assertThat(demand.of(3)).isEqualTo(8);
+        assertThat(read("run: train\n").gpuDemand().of(3)).isZero();
+    }
+
+    @Test
     void flagsOverrideFile() throws Exception {
         Invocation.Launch launch =
                 read(
@@ -182,7 +204,8 @@ class JobFileTest {
                 "'run: x\nresources:\n  gpu: 1'     | :3: unknown key 'gpu' in resources. Did you mean gpus?",
                 "'run: x\nhosts: [a b]'             | :2: hosts: 'a b' in 'a b' is not a host",
                 "'run: x\nhosts: [a, a]'            | :2: hosts: host 'a' appears twice",
-                "'run: x\nengine: slurm'            | :2: engine: jobs on 'slurm' come in a later version",
+                "'run: x\nengine: slurm'            | :2: engine: there is no engine 'slurm'. The engines are local, ssh and mpi. Under Slurm",
+                "'run: x\nengine: ray'              | :2: engine: there is no engine 'ray'. The engines are local, ssh and mpi.",
                 "'run: x\nengine: shs'              | :2: engine: there is no engine 'shs'. Did you mean ssh?",
                 "'run: x\nengine: ssh'              | :2: engine: ssh needs hosts",
                 "'run: x\nhosts: [a]\nengine: local' | :3: engine: local means this machine, but hosts are named in line 2",

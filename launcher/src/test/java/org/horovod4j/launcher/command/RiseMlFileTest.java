@@ -44,7 +44,7 @@ class RiseMlFileTest {
                           - ./train.sh --deep
                         """);
         assertThat(job.name()).isEqualTo("project vision (tensorflow)");
-        assertThat(job.workers()).isEqualTo(new JobFile.Workers(3, 2));
+        assertThat(job.workers()).isEqualTo(new JobFile.Workers(3, 2, 2));
         assertThat(job.commands())
                 .containsExactly(
                         List.of("sh", "-c", "echo preparing"),
@@ -72,13 +72,13 @@ class RiseMlFileTest {
                                           run: ./train.sh
                                         """)
                                 .workers())
-                .isEqualTo(new JobFile.Workers(32, 1));
+                .isEqualTo(new JobFile.Workers(32, 1, 4));
     }
 
     @Test
     void aTrainingWithoutHorovodHasOneWorker() throws Exception {
         assertThat(read("project: x\ntrain:\n  image: a/b\n  run: nvidia-smi\n").workers())
-                .isEqualTo(new JobFile.Workers(1, 1));
+                .isEqualTo(new JobFile.Workers(1, 1, 0));
     }
 
     @ParameterizedTest

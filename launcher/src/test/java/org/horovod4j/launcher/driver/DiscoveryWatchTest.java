@@ -22,11 +22,11 @@ class DiscoveryWatchTest {
     private static final CompletionStage<Void> NEVER = new CompletableFuture<Void>();
 
     private final List<List<Host>> found = new CopyOnWriteArrayList<>();
-    private final List<String> complaints = new CopyOnWriteArrayList<>();
+    private final List<String> messages = new CopyOnWriteArrayList<>();
     private final AtomicInteger calls = new AtomicInteger();
 
     private DiscoveryWatch watch(DiscoveryWatch.Discovery discovery) {
-        return new DiscoveryWatch(discovery, Duration.ofMillis(1), found::add, complaints::add);
+        return new DiscoveryWatch(discovery, Duration.ofMillis(1), found::add, messages::add);
     }
 
     @Test
@@ -38,11 +38,11 @@ class DiscoveryWatchTest {
                         })) {
             assertThatThrownBy(() -> watch.start(NEVER)).hasMessage("no such script");
         }
-        assertThat(complaints).isEmpty();
+        assertThat(messages).isEmpty();
     }
 
     @Test
-    void laterFailuresAreReportedOnceAndKeepHosts() throws Exception {
+    void laterFailuresAndTheirEndAreReportedOnceAndKeepHosts() throws Exception {
         try (DiscoveryWatch watch =
                 watch(
                         () -> {
@@ -56,8 +56,10 @@ class DiscoveryWatchTest {
             await().until(() -> found.size() == 2);
         }
         assertThat(found).containsExactly(ONE, TWO);
-        assertThat(complaints)
-                .containsExactly("host discovery failed, the hosts stay as they are: failure 2");
+        assertThat(messages)
+                .containsExactly(
+                        "host discovery failed, the hosts stay as they are: failure 2",
+                        "host discovery works again");
     }
 
     @Test
@@ -76,9 +78,9 @@ class DiscoveryWatchTest {
                         Duration.ofMillis(1),
                         Duration.ofMillis(500),
                         found::add,
-                        complaints::add)) {
+                        messages::add)) {
             watch.start(NEVER);
-            await().until(() -> complaints.size() == 2);
+            await().until(() -> messages.size() == 3);
         }
     }
 

@@ -24,7 +24,7 @@ class DriverEndTest extends DriverScenario {
         advanceTime(Duration.ofSeconds(1));
         assertThat(abortReasons())
                 .containsExactly(
-                        "after 60 s 2 workers are ready, and it needs 4. Hosts: a:2. Find more of them, or"
+                        "after 60 s it has 2 workers ready, and it needs 4. Hosts: a:2. Find more of them, or"
                                 + " raise --elastic-timeout");
     }
 

@@ -34,6 +34,15 @@ class FailureReportTest {
     }
 
     @Test
+    void reportHasNoDoubleFullStop() {
+        FailureReport.FirstFailure first =
+                new FailureReport.FirstFailure("rank 1 on a", "Use less memory.", List.of());
+        assertThat(new FailureReport("Find more hosts.", first, null))
+                .hasToString(
+                        "the job failed: Find more hosts. First to fail was rank 1 on a: Use less memory.");
+    }
+
+    @Test
     void reportOmitsUnknownDetails() {
         assertThat(new FailureReport(null, first(), null))
                 .hasToString("the job failed. First to fail was worker 3 on gpu1: exit code 3.");

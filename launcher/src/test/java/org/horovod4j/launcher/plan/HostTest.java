@@ -19,7 +19,6 @@ class HostTest {
     @ValueSource(
             strings = {
                 "",
-                "a",
                 "a:",
                 ":2",
                 "a:x",
@@ -37,6 +36,11 @@ class HostTest {
         assertThatThrownBy(() -> Host.list(text))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("localhost:4");
+    }
+
+    @Test
+    void hostHasOneSlotByDefault() {
+        assertThat(Host.list("a,b:2")).containsExactly(new Host("a", 1), new Host("b", 2));
     }
 
     @Test

@@ -56,6 +56,18 @@ class ProgramTest {
         assertThat(program.unwantedLine()).isEqualTo(WARNING);
     }
 
+    @Test
+    void missingJarsOfTheClassPathAreNamed() throws IOException {
+        Path there = Files.createFile(root.resolve("there.jar"));
+        assertThat(
+                        program(own, "java", "-cp", there + ":no.jar:folder:lib/*", "Train")
+                                .missingJars())
+                .containsExactly("no.jar");
+        assertThat(program(own, "java", "-jar", "gone.jar").missingJars())
+                .containsExactly("gone.jar");
+        assertThat(program(own, "java", "Train", "-cp", "no.jar").missingJars()).isEmpty();
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

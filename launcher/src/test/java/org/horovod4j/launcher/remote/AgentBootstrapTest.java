@@ -90,7 +90,7 @@ class AgentBootstrapTest {
         String hello = installation.folder() + "/copies/0/hello";
         agentConnection.send(new AgentMessage.FindProgram(List.of(hello)));
         assertThat(nextMessage(agentConnection))
-                .isEqualTo(new AgentMessage.ProgramFound(List.of(hello), ""));
+                .isEqualTo(new AgentMessage.ProgramFound(List.of(hello), "", List.of()));
         agentConnection.send(new AgentMessage.FindProgram(List.of("no-such-program")));
         assertThat(nextMessage(agentConnection)).isInstanceOf(AgentMessage.ProgramMissing.class);
         agentConnection.send(new AgentMessage.FindProgram(List.of("java", "Train")));

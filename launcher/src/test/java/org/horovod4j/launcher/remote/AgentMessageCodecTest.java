@@ -33,8 +33,9 @@ class AgentMessageCodecTest {
                 new AgentMessage.Drain(3),
                 new AgentMessage.Forget(3),
                 new AgentMessage.Sweep(),
-                new AgentMessage.Ready("machine"),
-                new AgentMessage.ProgramFound(List.of("sh", "-c", "true"), "a line"),
+                new AgentMessage.Ready("machine", 64, 8, "25.0.1"),
+                new AgentMessage.ProgramFound(
+                        List.of("sh", "-c", "true"), "a line", List.of("a.jar")),
                 new AgentMessage.ProgramMissing("not there"),
                 new AgentMessage.Started(7, 1L << 40),
                 new AgentMessage.NotStarted(7, "no memory"),
