@@ -5,12 +5,18 @@ import org.horovod4j.launcher.check.BuildReport;
 import org.horovod4j.launcher.command.CommandLineReader;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.GpuDemand;
+import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.output.LauncherConsole;
+import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.JobSettings;
+import org.horovod4j.launcher.remote.HostNotReadyException;
 
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /// The command `horovodrun`.
 ///
@@ -43,10 +49,13 @@ public final class HorovodRun {
             return switch (new CommandLineReader(environment, launcherConsole::printMessage)
                     .read(arguments)) {
                 case Invocation.Print(String text) -> print(text);
-                case Invocation.CheckBuild(List<String> command) ->
+                case Invocation.CheckBuild check ->
                         print(
                                 new BuildReport(environment)
-                                        .text(CommandLineReader.version(), command));
+                                        .text(
+                                                CommandLineReader.version(),
+                                                check.command(),
+                                                examine(check, settings.get())));
                 case Invocation.Launch launch ->
                         launch(
                                 launch,
@@ -64,6 +73,35 @@ public final class HorovodRun {
             launcherConsole.printMessage(
                     "cannot start the job, all that was started is ended: " + e.getMessage());
             return FAILURE;
+        }
+    }
+
+    /// Logs in to the hosts and asks what they have.
+    private List<BuildReport.HostState> examine(Invocation.CheckBuild check, JobSettings settings)
+            throws IOException, InterruptedException {
+        Invocation.Launch nothing =
+                new Invocation.Launch(
+                        1,
+                        check.hosts(),
+                        new Controller.BuiltIn(),
+                        check.remoteSetup(),
+                        new OutputSettings(false, null, false),
+                        Map.of(),
+                        List.of(),
+                        Optional.empty(),
+                        GpuDemand.NONE);
+        try (Hosts hosts =
+                new LaunchContext(launcherConsole, nothing, settings, environment)
+                        .newHosts(new CompletableFuture<>())) {
+            return ParallelTasks.map(check.hosts(), host -> examine(host, hosts));
+        }
+    }
+
+    private static BuildReport.HostState examine(Host host, Hosts hosts) {
+        try {
+            return new BuildReport.HostState(host.name(), hosts.add(host).machine(), "");
+        } catch (HostNotReadyException | IOException | ConfigurationException e) {
+            return new BuildReport.HostState(host.name(), null, String.valueOf(e.getMessage()));
         }
     }
 

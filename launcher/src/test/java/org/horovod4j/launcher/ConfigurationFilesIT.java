@@ -173,7 +173,20 @@ class ConfigurationFilesIT {
             assertThat(launcher.exitCode()).isZero();
             assertThat(launcher.stdout())
                     .startsWith("Horovod4J ")
-                    .contains("    [X] horovodrun", "    [X] TCP", "    [X] vector");
+                    .contains("    [X] horovod4j-core: ", "    [X] horovod4j-launcher: ")
+                    .contains("    [X] horovodrun", "    [X] TCP", "    [X] vector")
+                    .doesNotContain("Hosts:");
+        }
+    }
+
+    @Test
+    void checkBuildDescribesHosts() throws Exception {
+        try (LauncherProcess launcher =
+                LauncherProcess.start("--check-build", "-H", "localhost,no-such-host.invalid")) {
+            assertThat(launcher.exitCode()).isZero();
+            assertThat(launcher.stdout())
+                    .contains("    [X] localhost: Java %s, ".formatted(Runtime.version()))
+                    .contains("    [ ] no-such-host.invalid: ");
         }
     }
 }

@@ -2,9 +2,12 @@ package org.horovod4j.launcher.check;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
+import org.horovod4j.text.MessageText;
+import org.jspecify.annotations.Nullable;
 
 import java.io.File;
 import java.io.IOException;
@@ -16,11 +19,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.stream.Stream;
 
 /// The table of `horovodrun --check-build`.
 public final class BuildReport {
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
     private static final Duration TOOL_TIMEOUT = Duration.ofSeconds(10);
+
+    private static final List<Finding> BACKENDS =
+            List.of(
+                    Finding.found("CPU", "all collectives; tensors of a GPU are copied to the CPU"),
+                    Finding.missing("GPU", "no collective runs on a GPU"));
 
     private final Map<String, String> environment;
     private final SearchPath searchPath;
@@ -34,20 +43,39 @@ public final class BuildReport {
     ///
     /// @param version the version of Horovod4J
     /// @param command a program whose class path is examined; may be empty
-    public String text(String version, List<String> command) throws InterruptedException {
-        ClassPath classPath = ClassPath.of(command, environment.getOrDefault("CLASSPATH", ""));
+    /// @param hosts the hosts that the user asks about; may be empty
+    public String text(String version, List<String> command, List<HostState> hosts)
+            throws InterruptedException {
+        ClassPath classPath =
+                ClassPath.of(
+                        command,
+                        environment.getOrDefault("CLASSPATH", ""),
+                        System.getProperty("java.class.path", ""));
+        List<Finding> unreadable = new ArrayList<>();
+        List<Artifact> artifacts = artifacts(classPath, unreadable);
         StringBuilder text = new StringBuilder();
         text.append("Horovod4J %s%n".formatted(version));
         text.append("Java %s, %s%n".formatted(Runtime.version(), System.getProperty("java.home")));
         section(
                 text,
-                "Frameworks found (%s, %d jars)"
-                        .formatted(classPath.origin(), classPath.jars().size()),
-                frameworks(classPath));
+                "Modules of Horovod4J (%s, %s)"
+                        .formatted(
+                                classPath.origin(),
+                                MessageText.count(classPath.jars().size(), "jar")),
+                Stream.concat(unreadable.stream(), OwnModule.findAll(classPath, artifacts).stream())
+                        .toList());
+        section(
+                text,
+                "Frameworks that Horovod4J trains with",
+                FrameworkLibrary.findAll(classPath, artifacts));
+        section(text, "Backends", BACKENDS);
         section(text, "Controllers", controllers());
         section(text, "Transports", transports());
         section(text, "Kernels", kernels());
         section(text, "Devices", devices());
+        if (!hosts.isEmpty()) {
+            section(text, "Hosts", hosts.stream().map(HostState::finding).toList());
+        }
         return text.toString();
     }
 
@@ -56,20 +84,18 @@ public final class BuildReport {
         findings.forEach(finding -> text.append("%s%n".formatted(finding)));
     }
 
-    private static List<Finding> frameworks(ClassPath classPath) {
+    private static List<Artifact> artifacts(ClassPath classPath, List<Finding> unreadable) {
         List<Artifact> artifacts = new ArrayList<>();
-        List<Finding> findings = new ArrayList<>();
         for (Path jar : classPath.jars()) {
             try {
                 artifacts.addAll(Artifact.in(jar));
             } catch (IOException e) {
-                findings.add(
+                unreadable.add(
                         Finding.missing(
                                 jar.toString(), "cannot be read (%s)".formatted(e.getMessage())));
             }
         }
-        findings.addAll(FrameworkLibrary.findAll(artifacts));
-        return findings;
+        return artifacts;
     }
 
     private List<Finding> controllers() throws InterruptedException {
@@ -167,6 +193,23 @@ public final class BuildReport {
                             ? Finding.found("NVIDIA GPUs", String.valueOf(count))
                             : Finding.missing("NVIDIA GPUs", "%s lists none".formatted(tool));
                 });
+    }
+
+    /// A host, and what it has or why it cannot be used.
+    ///
+    /// @param machine null if it cannot be used
+    public record HostState(String name, @Nullable HostMachine machine, String problem) {
+        Finding finding() {
+            return machine == null
+                    ? Finding.missing(name, problem)
+                    : Finding.found(
+                            name,
+                            "Java %s, %s, %s of NVIDIA"
+                                    .formatted(
+                                            machine.java(),
+                                            MessageText.count(machine.processors(), "processor"),
+                                            MessageText.count(machine.gpus(), "GPU")));
+        }
     }
 
     /// A line of the report.

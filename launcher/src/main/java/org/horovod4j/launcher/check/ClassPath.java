@@ -12,19 +12,22 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
-/// The jars on the class path of a program.
+/// The class path of a program.
 ///
 /// @param origin where the class path was given
-record ClassPath(String origin, List<Path> jars) {
+/// @param entries its jars and folders that exist
+record ClassPath(String origin, List<Path> entries) {
     private static final List<String> FLAGS = List.of("-cp", "-classpath", "--class-path");
     private static final String JOINED_FLAG = "--class-path=";
 
     ClassPath {
-        jars = List.copyOf(jars);
+        entries = List.copyOf(entries);
     }
 
-    /// The class path of a command, or that of the environment.
-    static ClassPath of(List<String> command, String environment) {
+    /// The class path of a command, of the environment, or of `horovodrun` itself.
+    ///
+    /// @param own of this JVM
+    static ClassPath of(List<String> command, String environment, String own) {
         for (int at = 1; at < command.size(); at++) {
             String word = command.get(at);
             String before = command.get(at - 1);
@@ -40,18 +43,44 @@ record ClassPath(String origin, List<Path> jars) {
                 return new ClassPath(word, withManifest(Path.of(word)));
             }
         }
-        return new ClassPath("CLASSPATH", expand(environment));
+        return environment.isEmpty() && command.isEmpty()
+                ? new ClassPath("class path of horovodrun itself", expand(own))
+                : new ClassPath("CLASSPATH", expand(environment));
     }
 
-    /// The jars of a class path; `folder/*` means all jars in a folder.
+    List<Path> jars() {
+        return entries.stream().filter(ClassPath::isJar).toList();
+    }
+
+    /// Whether a class is in one of the jars or folders.
+    boolean contains(String className) {
+        String file = className.replace('.', '/') + ".class";
+        return entries.stream()
+                .anyMatch(
+                        entry ->
+                                isJar(entry)
+                                        ? hasEntry(entry, file)
+                                        : Files.exists(entry.resolve(file)));
+    }
+
+    /// False for a jar that cannot be read, which the report names elsewhere.
+    private static boolean hasEntry(Path jar, String name) {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            return file.getEntry(name) != null;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /// The jars and folders of a class path; `folder/*` means all jars in a folder.
     private static List<Path> expand(String classPath) {
         return Stream.of(classPath.split(File.pathSeparator, -1))
                 .flatMap(
                         part ->
                                 part.equals("*") || part.endsWith("/*")
                                         ? files(Path.of(part.substring(0, part.length() - 1)))
-                                        : Stream.of(Path.of(part)))
-                .filter(ClassPath::isJar)
+                                        : Stream.of(Path.of(part))
+                                                .filter(it -> isJar(it) || isFolder(part)))
                 .toList();
     }
 
@@ -60,7 +89,7 @@ record ClassPath(String origin, List<Path> jars) {
             return Stream.empty();
         }
         try (Stream<Path> files = Files.list(folder)) {
-            return files.sorted().toList().stream();
+            return files.filter(ClassPath::isJar).sorted().toList().stream();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -91,6 +120,11 @@ record ClassPath(String origin, List<Path> jars) {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /// An empty part would be the current folder, but a class path is often just not set.
+    private static boolean isFolder(String part) {
+        return !part.isEmpty() && Files.isDirectory(Path.of(part));
     }
 
     private static boolean isJar(Path file) {

@@ -2,23 +2,28 @@ package org.horovod4j.launcher.check;
 
 import org.horovod4j.launcher.check.BuildReport.Finding;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /// A library of a deep learning framework for the JVM.
 ///
 /// @param name which of the framework's libraries it is
 /// @param ids the ids of its artifacts; a trailing `*` matches any suffix
 record FrameworkLibrary(String framework, String name, List<String> ids) {
+    private static final String DJL = "DJL";
+
+    /// The version of DJL that our tests run with.
+    static final String TESTED_DJL = "0.35.1";
+
     private static final List<FrameworkLibrary> ALL =
             List.of(
-                    library("DJL", "API", "ai.djl.api", "ai.djl:api"),
-                    djlEngine("PyTorch", "pytorch"),
-                    djlEngine("TensorFlow", "tensorflow"),
-                    djlEngine("MXNet", "mxnet"),
-                    djlEngine("ONNX Runtime", "onnxruntime"),
+                    library(DJL, "API", "ai.djl.api", "ai.djl:api"),
+                    djlEngine("PyTorch engine", "pytorch"),
+                    djlEngine("MXNet engine", "mxnet"),
+                    djlEngine("TensorFlow engine, which cannot train,", "tensorflow"),
+                    djlEngine("ONNX Runtime engine, which cannot train,", "onnxruntime"),
                     library(
                             "TensorFlow Java",
                             "API",
@@ -52,35 +57,59 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
 
     private static FrameworkLibrary djlEngine(String name, String engine) {
         return library(
-                "DJL",
-                name + " engine",
+                DJL,
+                name,
                 "ai.djl.%s_engine".formatted(engine),
                 "ai.djl.%1$s:%1$s-engine".formatted(engine),
                 engine + "-engine");
     }
 
-    /// A line of the report for each framework.
-    static List<Finding> findAll(Collection<Artifact> artifacts) {
+    /// A line of the report for each framework. One is marked as supported if a module of ours
+    /// adapts it and that module is there too.
+    static List<Finding> findAll(ClassPath classPath, Collection<Artifact> artifacts) {
         return ALL.stream()
                 .map(FrameworkLibrary::framework)
                 .distinct()
-                .map(framework -> find(framework, artifacts))
+                .map(framework -> find(framework, classPath, artifacts))
                 .toList();
     }
 
-    private static Finding find(String framework, Collection<Artifact> artifacts) {
-        String found =
-                ALL.stream()
-                        .filter(library -> library.framework.equals(framework))
-                        .flatMap(library -> library.find(artifacts).stream())
-                        .collect(Collectors.joining(", "));
-        return new Finding(!found.isEmpty(), framework, found);
+    private static Finding find(
+            String framework, ClassPath classPath, Collection<Artifact> artifacts) {
+        List<String> versions = new ArrayList<>();
+        List<String> found = new ArrayList<>();
+        for (FrameworkLibrary library : ALL) {
+            if (library.framework.equals(framework)) {
+                library.find(artifacts)
+                        .ifPresent(
+                                artifact -> {
+                                    versions.add(artifact.version());
+                                    found.add(library.name + " " + artifact.version());
+                                });
+            }
+        }
+        String text = String.join(", ", found);
+        if (found.isEmpty()) {
+            return Finding.missing(framework, "");
+        }
+        if (!framework.equals(DJL)) {
+            return Finding.missing(
+                    framework,
+                    text
+                            + " is there, but Horovod4J has no adapter: exchange its arrays or buffers");
+        }
+        if (!OwnModule.isPresent(OwnModule.DJL, classPath)) {
+            return Finding.missing(
+                    framework, "%s; add %s to train with it".formatted(text, OwnModule.DJL));
+        }
+        boolean isTested = versions.stream().allMatch(TESTED_DJL::equals);
+        return Finding.found(
+                framework, text + (isTested ? "; tested" : "; tested is only " + TESTED_DJL));
     }
 
-    private Optional<String> find(Collection<Artifact> artifacts) {
+    private Optional<Artifact> find(Collection<Artifact> artifacts) {
         return artifacts.stream()
                 .filter(artifact -> ids.stream().anyMatch(id -> matches(id, artifact.id())))
-                .map(artifact -> name + " " + artifact.version())
                 .findFirst();
     }
 

@@ -1,10 +1,16 @@
 package org.horovod4j.launcher.command;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.option.Environment;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -45,21 +51,23 @@ public final class CommandLineReader {
             return new Invocation.Print(CommandLineSpec.completionScript(shell.get()));
         }
         if (parsed.has(LauncherFlag.CHECK_BUILD)) {
-            return new Invocation.CheckBuild(parsed.command());
+            return request(parsed).checkBuild();
         }
-        return launch(parsed);
+        return launch(request(parsed));
     }
 
-    private Invocation.Launch launch(ParsedArguments parsed) {
-        LaunchRequest request =
-                new LaunchRequest(
-                        parsed,
-                        parsed.value(LauncherFlag.CONFIG_FILE)
-                                .map(file -> ConfigFile.read(Path.of(file)))
-                                .orElse(ConfigFile.NONE),
-                        parsed.value(LauncherFlag.JOB)
-                                .map(file -> JobFile.read(Path.of(file)))
-                                .orElse(JobFile.NONE));
+    private static LaunchRequest request(ParsedArguments parsed) {
+        return new LaunchRequest(
+                parsed,
+                parsed.value(LauncherFlag.CONFIG_FILE)
+                        .map(file -> ConfigFile.read(Path.of(file)))
+                        .orElse(ConfigFile.NONE),
+                parsed.value(LauncherFlag.JOB)
+                        .map(file -> JobFile.read(Path.of(file)))
+                        .orElse(JobFile.NONE));
+    }
+
+    private Invocation.Launch launch(LaunchRequest request) {
         Invocation.Launch launch = request.launch(environment);
         reportIgnored(request, launch);
         return launch;
@@ -91,9 +99,12 @@ public final class CommandLineReader {
         }
     }
 
-    /// The version of Horovod4J, from the jar's manifest.
+    /// The version of Horovod4J. The build writes it into a file, so that a checkout has it too.
     public static String version() {
-        String version = CommandLineReader.class.getPackage().getImplementationVersion();
-        return version == null ? "built from source" : version;
+        try (InputStream text = CommandLineReader.class.getResourceAsStream("version.txt")) {
+            return new String(Objects.requireNonNull(text).readAllBytes(), UTF_8).strip();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

@@ -20,9 +20,12 @@ public sealed interface Invocation {
     /// Reports what this installation supports.
     ///
     /// @param command a program whose class path is examined; may be empty
-    record CheckBuild(List<String> command) implements Invocation {
+    /// @param hosts the hosts to examine; may be empty
+    record CheckBuild(List<String> command, List<Host> hosts, RemoteSetup remoteSetup)
+            implements Invocation {
         public CheckBuild {
             command = List.copyOf(command);
+            hosts = List.copyOf(hosts);
         }
     }
 

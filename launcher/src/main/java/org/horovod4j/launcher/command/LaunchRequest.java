@@ -57,6 +57,12 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
                 new GpuDemand(job.workers().gpusPerWorker(), job.workers().processesPerWorker()));
     }
 
+    /// The request of `--check-build`, which needs neither processes nor a command.
+    Invocation.CheckBuild checkBuild() {
+        return new Invocation.CheckBuild(
+                arguments.command(), hasHosts() ? hosts(1) : List.of(), remoteSetup());
+    }
+
     /// Whether the user has given hosts.
     boolean hasHosts() {
         return arguments.has(LauncherFlag.HOSTS)

@@ -76,8 +76,8 @@ enum LauncherFlag {
     VERBOSE("--verbose", "Print each step and the command that is run."),
     CHECK_BUILD(
             "-cb --check-build",
-            "Print what this installation supports, and the frameworks on the class path of the"
-                    + " command that follows."),
+            "Print what this installation supports, what is on the class path of the command that"
+                    + " follows, and the Java of the hosts that -H or --hostfile names."),
     COMPLETION("--completion SHELL", "Print a completion script for bash or zsh."),
     HELP("-h --help", "Print the everyday flags."),
     HELP_ALL("--help-all", "Print all flags."),

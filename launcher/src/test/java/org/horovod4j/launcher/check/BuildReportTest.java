@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.launcher.process.HostMachine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,7 +48,7 @@ class BuildReportTest {
 
     private String report(Map<String, String> environment, String... command)
             throws InterruptedException {
-        return new BuildReport(environment).text("1.2", List.of(command));
+        return new BuildReport(environment).text("1.2", List.of(command), List.of());
     }
 
     @Test
@@ -57,11 +58,71 @@ class BuildReportTest {
         assertThat(text)
                 .startsWith("Horovod4J 1.2\nJava ")
                 .contains(
-                        "Frameworks found (-cp of the command, 5 jars):\n",
-                        "    [X] DJL: API 0.33.0, PyTorch engine 0.33.0\n",
-                        "    [X] TensorFlow Java: API 1.0.0\n",
-                        "    [X] DL4J: networks 1.0.0-M2.1\n",
-                        "    [ ] MXNet\n");
+                        "Modules of Horovod4J (-cp of the command, 5 jars):\n",
+                        "    [ ] horovod4j-core: collectives\n",
+                        "    [ ] DJL: API 0.33.0, PyTorch engine 0.33.0; add horovod4j-djl to train with it\n",
+                        "    [ ] TensorFlow Java: API 1.0.0 is there, but Horovod4J has no adapter",
+                        "    [ ] DL4J: networks 1.0.0-M2.1 is there, but Horovod4J has no adapter",
+                        "    [ ] MXNet\n",
+                        "    [X] CPU: all collectives");
+    }
+
+    @Test
+    void ownModulesAreFoundInJarsAndFolders() throws Exception {
+        jar("horovod4j-core-1.5.jar", "org/horovod4j/Hvd.class", "");
+        jar("pytorch-engine-%s.jar".formatted(FrameworkLibrary.TESTED_DJL), "x", "");
+        Path classes = folder.resolve("classes/org/horovod4j/djl");
+        Files.createDirectories(classes);
+        Files.createFile(classes.resolve("DistributedOptimizer.class"));
+        String path = "%s/*:%<s/classes".formatted(folder);
+        assertThat(report(Map.of(), "java", "-cp", path, "Train"))
+                .contains(
+                        "    [X] horovod4j-core: 1.5 (collectives)\n",
+                        "    [ ] horovod4j-libtorch: ",
+                        "    [X] horovod4j-djl: built from source (training with DJL)\n",
+                        "    [X] DJL: PyTorch engine %s; tested\n"
+                                .formatted(FrameworkLibrary.TESTED_DJL));
+        jar(
+                "api-0.33.0.jar",
+                "META-INF/maven/ai.djl/api/pom.properties",
+                "groupId=ai.djl\nartifactId=api\nversion=0.33.0\n");
+        assertThat(report(Map.of(), "java", "-cp", path, "Train"))
+                .contains("    [X] DJL: API 0.33.0, PyTorch engine", "; tested is only ");
+    }
+
+    @Test
+    void testedVersionIsThatOfTheBuild() throws Exception {
+        assertThat(Path.of("../pom.xml"))
+                .content()
+                .contains("<djl.version>%s<".formatted(FrameworkLibrary.TESTED_DJL));
+    }
+
+    @Test
+    void hostsAreDescribed() throws Exception {
+        assertThat(
+                        new BuildReport(Map.of())
+                                .text(
+                                        "1.2",
+                                        List.of(),
+                                        List.of(
+                                                new BuildReport.HostState(
+                                                        "a",
+                                                        new HostMachine("", 64, 8, "25.0.1"),
+                                                        ""),
+                                                new BuildReport.HostState(
+                                                        "b", null, "it has no java"))))
+                .endsWith(
+                        """
+                        Hosts:
+                            [X] a: Java 25.0.1, 64 processors, 8 GPUs of NVIDIA
+                            [ ] b: it has no java
+                        """);
+    }
+
+    @Test
+    void classPathWithoutCommandIsThatOfHorovodrun() throws Exception {
+        assertThat(report(Map.of()))
+                .contains("Modules of Horovod4J (class path of horovodrun itself, ");
     }
 
     @ParameterizedTest
@@ -77,15 +138,15 @@ class BuildReportTest {
         frameworks();
         jar("app.jar", "META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nClass-Path: tf.jar\n\n");
         assertThat(report(Map.of(), command.formatted(folder).split(" ")))
-                .contains("[X] TensorFlow Java");
+                .contains("TensorFlow Java: API 1.0.0 is there");
     }
 
     @Test
     void classPathDefaultsToEnvironment() throws Exception {
         frameworks();
         assertThat(report(Map.of("CLASSPATH", folder + "/tf.jar")))
-                .contains("Frameworks found (CLASSPATH, 1 jars)", "[X] TensorFlow Java");
-        assertThat(report(Map.of())).contains("[ ] TensorFlow Java");
+                .contains("(CLASSPATH, 1 jar)", "TensorFlow Java: API 1.0.0 is there");
+        assertThat(report(Map.of())).contains("[ ] TensorFlow Java\n");
     }
 
     @Test

@@ -406,9 +406,17 @@ class CommandLineReaderTest {
 
     @Test
     void checkBuildNeedsNothingElse() {
-        assertThat(read("--check-build")).isEqualTo(new Invocation.CheckBuild(List.of()));
-        assertThat(read("-cb java -cp a.jar Train"))
-                .isEqualTo(new Invocation.CheckBuild(List.of("java", "-cp", "a.jar", "Train")));
+        RemoteSetup setup = new RemoteSetup(null, List.of());
+        assertThat(read("--check-build"))
+                .isEqualTo(new Invocation.CheckBuild(List.of(), List.of(), setup));
+        assertThat(read("-cb -H a,me@b:4 -p 22 java -cp a.jar Train"))
+                .isEqualTo(
+                        new Invocation.CheckBuild(
+                                List.of("java", "-cp", "a.jar", "Train"),
+                                List.of(
+                                        new Host("a", 1, new Login(null, 22, null)),
+                                        new Host("b", 4, new Login("me", 22, null))),
+                                setup));
     }
 
     @Test
@@ -433,7 +441,8 @@ class CommandLineReaderTest {
 
     @Test
     void versionIsPrinted() {
-        assertThat(printed("--version")).startsWith("horovodrun (Horovod4J) ");
+        assertThat(printed("--version"))
+                .matches("horovodrun \\(Horovod4J\\) \\d+\\.\\d+\\.\\d+\\S*, on Java \\S+\\n");
     }
 
     private String printed(String option) {
