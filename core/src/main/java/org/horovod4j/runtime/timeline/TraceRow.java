@@ -28,6 +28,9 @@ final class TraceRow {
     private final int number;
     private final List<TimelineEvent.Activity> activities = new ArrayList<>();
 
+    /// Of the open wait, until its slice is written: a tick is shown inside it.
+    private List<Tick> ticks = new ArrayList<>();
+
     private Phase phase = Phase.IDLE;
     private String name = "";
     private long beginNanos;
@@ -39,13 +42,15 @@ final class TraceRow {
 
     private long nextWaitNanos;
 
+    /// Of the next wait.
+    private List<Tick> nextTicks = new ArrayList<>();
+
+    /// A point in time inside a wait.
+    private record Tick(String name, long nanos) {}
+
     TraceRow(TraceEventWriter traceEventWriter, int number) {
         this.traceEventWriter = traceEventWriter;
         this.number = number;
-    }
-
-    int number() {
-        return number;
     }
 
     Phase phase() {
@@ -73,6 +78,22 @@ final class TraceRow {
                 }
             }
         }
+    }
+
+    /// Marks a point in time of the wait that [#await] has begun or will begin.
+    void tick(String tick, long nanos) throws IOException {
+        if (phase == Phase.WAITING && inFile) {
+            traceEventWriter.tick(number, tick, Math.max(nanos, beginNanos));
+        } else {
+            (phase == Phase.WAITING ? ticks : nextTicks).add(new Tick(tick, nanos));
+        }
+    }
+
+    private void writeTicks(long endNanos) throws IOException {
+        for (Tick tick : ticks) {
+            traceEventWriter.tick(number, tick.name, Math.clamp(tick.nanos, beginNanos, endNanos));
+        }
+        ticks.clear();
     }
 
     void open(Phase next, String slice, long nanos) {
@@ -106,6 +127,7 @@ final class TraceRow {
         } else {
             traceEventWriter.slice(number, name, beginNanos, endNanos, arguments);
         }
+        writeTicks(endNanos);
         for (TimelineEvent.Activity activity : activities) {
             long begin = Math.clamp(activity.beginNanos(), beginNanos, endNanos);
             long end = Math.clamp(activity.endNanos(), begin, endNanos);
@@ -122,6 +144,9 @@ final class TraceRow {
         if (nextWait != null) {
             open(Phase.WAITING, nextWait, nextWaitNanos);
             nextWait = null;
+            List<Tick> empty = ticks;
+            ticks = nextTicks;
+            nextTicks = empty;
         }
     }
 
@@ -130,12 +155,15 @@ final class TraceRow {
         if (phase != Phase.IDLE && !inFile && beginNanos < nanos) {
             traceEventWriter.begin(number, name, beginNanos);
             inFile = true;
+            writeTicks(Long.MAX_VALUE);
         }
     }
 
     /// Drops the open slice, because its end may be lost.
     void discardOpen(long nanos) throws IOException {
         activities.clear();
+        ticks.clear();
+        nextTicks.clear();
         nextWait = null;
         if (inFile && phase != Phase.IDLE) {
             close(nanos);

@@ -123,7 +123,7 @@ final class TraceRows {
         await(processSet, tensor, NEGOTIATE, true, nanos);
         TraceRow traceRow = known(processSet, tensor);
         if (traceRow != null) {
-            traceEventWriter.tick(traceRow.number(), Integer.toString(rank), nanos);
+            traceRow.tick(Integer.toString(rank), nanos);
         }
     }
 

@@ -53,6 +53,41 @@ final class TimelineTest {
                 .isBetween(micros(before), micros(Instant.now().plusMillis(1)));
     }
 
+    /// Viewers take the first of two slices that begin at the same time for the outer one.
+    @Test
+    void ticksOfRanksAreInsideTheirNegotiation() throws IOException {
+        Path file = folder.resolve("trace.json");
+        timeline.start(file, false);
+        Collective collective = SampleCollectives.allreduce("w");
+        timeline.submitted(0, "w", "ALLREDUCE");
+        timeline.rankReady(0, "w", 0);
+        timeline.rankReady(0, "w", 1);
+        timeline.negotiationEnded(0, "w");
+        timeline.started(collective);
+        timeline.rankReady(0, "w", 1); // the next step of a rank that is faster
+        timeline.ended(collective);
+        timeline.submitted(0, "w", "ALLREDUCE");
+        timeline.rankReady(0, "w", 0);
+        timeline.negotiationEnded(0, "w");
+        SampleCollectives.run(timeline, collective);
+        timeline.stop();
+
+        ParsedTrace trace = ParsedTrace.of(file);
+        trace.assertNested();
+        // A stable sort by time: the order of the file decides between equal times.
+        assertThat(trace.on("w", "X"))
+                .filteredOn(name -> !name.equals("QUEUE"))
+                .containsExactly(
+                        "NEGOTIATE_ALLREDUCE",
+                        "0",
+                        "1",
+                        "ALLREDUCE",
+                        "NEGOTIATE_ALLREDUCE",
+                        "1",
+                        "0",
+                        "ALLREDUCE");
+    }
+
     /// The start of its millisecond.
     private static BigDecimal micros(Instant instant) {
         return BigDecimal.valueOf(instant.toEpochMilli() * 1000);

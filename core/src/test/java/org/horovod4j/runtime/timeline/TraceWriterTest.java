@@ -188,7 +188,7 @@ final class TraceWriterTest {
                 new TimelineEvent.NegotiationEnded(0, "w", later(1)));
         ParsedTrace trace = closed();
         assertThat(trace.on("w", "X"))
-                .containsExactly("ALLREDUCE", "1", "NEGOTIATE_ALLREDUCE", "QUEUE");
+                .containsExactly("ALLREDUCE", "NEGOTIATE_ALLREDUCE", "1", "QUEUE");
         assertTimes(trace.only("w", "NEGOTIATE_ALLREDUCE"), 5, 4);
     }
 
@@ -276,7 +276,7 @@ final class TraceWriterTest {
         now += TraceWriter.LONG_SLICE.toNanos() + 1;
         for (int i = 0; !writer.isFull(); i++) {
             assertThat(i).isLessThan(10_000);
-            write(new TimelineEvent.RankReady(0, "w", i, later(1)));
+            write(new TimelineEvent.Cycle(later(1)));
             assertThat(Files.size(file)).isLessThanOrEqualTo(TraceFile.MIN_LIMIT);
         }
         ParsedTrace trace = closed();

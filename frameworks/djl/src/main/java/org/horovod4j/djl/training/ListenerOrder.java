@@ -42,7 +42,7 @@ final class ListenerOrder {
                     """
                     %s needs the metrics of DJL's EvaluatorTrainingListener, which is missing; the listeners are %s. \
                     Add TrainingListener.Defaults, which contain it."""
-                            .formatted(listener.getClass().getSimpleName(), names(all)));
+                            .formatted(name(listener), names(all)));
         }
         return evaluators;
     }
@@ -64,13 +64,21 @@ final class ListenerOrder {
     }
 
     private static List<String> names(List<TrainingListener> all) {
-        return all.stream().map(each -> each.getClass().getSimpleName()).toList();
+        return all.stream().map(ListenerOrder::name).toList();
+    }
+
+    /// An anonymous class has no simple name.
+    private static String name(TrainingListener listener) {
+        Class<?> type = listener.getClass();
+        return type.isAnonymousClass()
+                ? type.getName().substring(type.getPackageName().length() + 1)
+                : type.getSimpleName();
     }
 
     private static ConfigurationException misplaced(
             TrainingListener listener, List<TrainingListener> all, String where, String remedy) {
         return new ConfigurationException(
                 "%s must come %s DJL's EvaluatorTrainingListener; the listeners are %s. %s"
-                        .formatted(listener.getClass().getSimpleName(), where, names(all), remedy));
+                        .formatted(name(listener), where, names(all), remedy));
     }
 }

@@ -14,6 +14,7 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.listener.TrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 
@@ -172,12 +173,13 @@ class CheckpointsTest {
                                     .addTrainingListeners(
                                             checkpoints(comm, Optimizer.adam().build())
                                                     .best("train_loss")
-                                                    .build());
+                                                    .build(),
+                                            new TrainingListenerAdapter() {});
                     try (Model model = SmallNetwork.model()) {
                         assertThatThrownBy(() -> model.newTrainer(config))
                                 .isInstanceOf(ConfigurationException.class)
                                 .hasMessageContaining(
-                                        "which is missing; the listeners are [Checkpoints]");
+                                        "which is missing; the listeners are [Checkpoints, CheckpointsTest$1]");
                     }
                 });
     }
