@@ -25,7 +25,7 @@ import java.util.stream.DoubleStream;
 
 /// Measures the images per second of ResNet-50 on this machine, with one or several processes.
 ///
-/// This is Horovod's synthetic benchmark, with its options and its statistics. The images are random
+/// This is Horovod's synthetic benchmark for this network, with its statistics. The images are random
 /// noise, so neither disk nor input pipeline affects the result.
 ///
 /// ```

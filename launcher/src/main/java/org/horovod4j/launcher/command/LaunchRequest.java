@@ -319,9 +319,18 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
     private Cooldown cooldown() {
         List<Duration> range =
                 arguments.values(LauncherFlag.COOLDOWN_RANGE).stream()
-                        .map(text -> parseCount(LauncherFlag.COOLDOWN_RANGE, text, 1))
-                        .map(Duration::ofSeconds)
+                        .map(LaunchRequest::parseCooldown)
                         .toList();
         return range.isEmpty() ? Cooldown.DEFAULT : new Cooldown(range.getFirst(), range.getLast());
+    }
+
+    private static Duration parseCooldown(String text) {
+        if (!text.matches("\\d{1,6}")) {
+            throw new ConfigurationException(
+                    "%s: '%s' is not a number of seconds. Give two from 1 to %d, as in %1$s 10 300."
+                            .formatted(
+                                    LauncherFlag.COOLDOWN_RANGE, text, Cooldown.LIMIT.toSeconds()));
+        }
+        return Duration.ofSeconds(Integer.parseInt(text));
     }
 }

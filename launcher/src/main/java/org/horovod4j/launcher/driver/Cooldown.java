@@ -7,7 +7,8 @@ import java.time.Duration;
 /// How long a failed host is not used: `shortest` the first time, twice as long each further time,
 /// at most `longest`.
 public record Cooldown(Duration shortest, Duration longest) {
-    private static final Duration LIMIT = Duration.ofHours(1);
+    /// The longest that a user may set.
+    public static final Duration LIMIT = Duration.ofHours(1);
 
     /// Used unless the user sets a range.
     public static final Cooldown DEFAULT =
