@@ -68,6 +68,11 @@ public final class Option<T extends Comparable<T>> {
         return text().flag(flag);
     }
 
+    /// Numbers of processors, separated by commas.
+    public static OptionBuilder<String> processors(String flag) {
+        return new OptionBuilder<>(OptionType.PROCESSORS).flag(flag);
+    }
+
     public static OptionBuilder<Path> path() {
         return new OptionBuilder<>(OptionType.PATH);
     }

@@ -65,6 +65,18 @@ abstract class OptionType<T> {
                 }
             };
 
+    static final OptionType<String> PROCESSORS =
+            new OptionType<>("numbers of processors, separated by commas") {
+                @Override
+                String parse(String text) {
+                    String numbers = text.replace(" ", "");
+                    if (!numbers.matches("\\d{1,4}(,\\d{1,4})*")) {
+                        throw new IllegalArgumentException(text);
+                    }
+                    return numbers;
+                }
+            };
+
     static final OptionType<Path> PATH =
             new OptionType<>("a path") {
                 @Override

@@ -81,6 +81,16 @@ public final class Options {
                             "A folder for class data archives, with which later runs of the same Java"
                                     + " program start faster; `none` for no archives.");
 
+    public static final Option<BindTo> BIND_TO =
+            Option.choice("bind-to", BindTo.class)
+                    .environment("HOROVOD_BIND_TO")
+                    .byDefault(BindTo.NONE)
+                    .in(OptionGroup.START)
+                    .help(
+                            "What each process is bound to: `core` for its share of the host's cores,"
+                                    + " `numa` for its share of the NUMA nodes, `none` for all"
+                                    + " processors. Not in elastic jobs, and not with `--mpi`.");
+
     public static final Option<String> RENDEZVOUS_ADDR =
             Option.text()
                     .environment("HOROVOD_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_ADDR")
@@ -254,6 +264,7 @@ public final class Options {
                                     CROSS_SIZE,
                                     HOSTNAME,
                                     CLASS_ARCHIVES,
+                                    BIND_TO,
                                     RENDEZVOUS_ADDR,
                                     RENDEZVOUS_PORT,
                                     RENDEZVOUS_FOLDER,

@@ -73,6 +73,16 @@ public final class RuntimeOptions {
                             "The divisor of an average while some ranks have joined: `all` ranks, as in"
                                     + " Horovod, or only those still `live`.");
 
+    public static final Option<String> THREAD_AFFINITY =
+            Option.processors("thread-affinity")
+                    .environment("HOROVOD_THREAD_AFFINITY")
+                    .whenUnset("not bound")
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "The processor of Horovod4J's own thread, one for each rank of a host, as in"
+                                    + " `0,8`. Linux only. Operations that the program waits for run"
+                                    + " in the thread of the program.");
+
     public static final Option<Long> ROUND_BYTES =
             Option.bytes("round-bytes")
                     .environment("HOROVOD_ROUND_BYTES")
@@ -262,6 +272,7 @@ public final class RuntimeOptions {
                     PLAN_LOCKING,
                     DISABLE_GROUP_FUSION,
                     JOIN_AVERAGE,
+                    THREAD_AFFINITY,
                     ROUND_BYTES,
                     HELPER_THREADS,
                     RING_BYTES,

@@ -4,6 +4,8 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.log.LogSettings;
 import org.horovod4j.spi.Tuning;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -18,6 +20,7 @@ import java.util.Set;
 /// @param helperThreads how many threads help with large tensors; empty to use idle cores
 /// @param tls whether connections are encrypted
 /// @param joinAverage the divisor of an average while some ranks have joined
+/// @param threadAffinity the processor of each rank of a host; empty to bind no thread
 public record RuntimeSettings(
         Tuning tuning,
         Set<KnobOption> fixed,
@@ -27,6 +30,7 @@ public record RuntimeSettings(
         OptionalInt helperThreads,
         boolean tls,
         JoinAverage joinAverage,
+        List<Integer> threadAffinity,
         StallSettings stall,
         TimelineSettings timeline,
         AutotuneSettings autotune,
@@ -37,6 +41,7 @@ public record RuntimeSettings(
 
     public RuntimeSettings {
         fixed = Set.copyOf(fixed);
+        threadAffinity = List.copyOf(threadAffinity);
         if (cacheCapacity < 0) {
             throw new IllegalArgumentException(
                     "the cache capacity must not be negative, but is " + cacheCapacity);
@@ -59,6 +64,7 @@ public record RuntimeSettings(
                         .orElse(OptionalInt.empty()),
                 environment.get(Options.TLS),
                 environment.get(RuntimeOptions.JOIN_AVERAGE),
+                threadAffinity(environment),
                 StallSettings.from(environment),
                 TimelineSettings.from(environment),
                 AutotuneSettings.from(environment),
@@ -77,6 +83,7 @@ public record RuntimeSettings(
                 helperThreads,
                 tls,
                 joinAverage,
+                threadAffinity,
                 stall,
                 timeline.forGeneration(generation),
                 autotune,
@@ -89,6 +96,17 @@ public record RuntimeSettings(
         return new LogSettings(
                 environment.find(RuntimeOptions.LOG_LEVEL).orElse(null),
                 !environment.get(RuntimeOptions.LOG_HIDE_TIME));
+    }
+
+    private static List<Integer> threadAffinity(Environment environment) {
+        List<Integer> processors = new ArrayList<>();
+        String text = environment.find(RuntimeOptions.THREAD_AFFINITY).orElse("");
+        if (!text.isEmpty()) {
+            for (String number : text.split(",", -1)) {
+                processors.add(Integer.valueOf(number));
+            }
+        }
+        return processors;
     }
 
     private static Tuning tuning(Environment environment) {

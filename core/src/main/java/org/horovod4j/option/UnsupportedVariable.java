@@ -23,10 +23,6 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
                                     .formatted(Options.ALLREDUCE_ALGORITHM),
                             "HOROVOD_TORUS_ALLREDUCE"),
                     withWarning(
-                            "The operating system schedules the threads of a JVM. Start the process with"
-                                    + " taskset or numactl to bind it.",
-                            "HOROVOD_THREAD_AFFINITY"),
-                    withWarning(
                             "No collective runs on a GPU, so there are no NCCL streams, device copies, GPU"
                                     + " events, NVTX ranges and XLA operations to configure.",
                             "HOROVOD_NUM_NCCL_STREAMS",

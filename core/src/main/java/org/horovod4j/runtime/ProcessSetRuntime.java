@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.ThreadFactory;
 
 /// One process set on one of its ranks.
 ///
@@ -122,7 +123,7 @@ final class ProcessSetRuntime {
             FailureHandler failureHandler = context.failureHandler();
             CycleAgent agent =
                     new CycleAgent(
-                            threadName(context, set),
+                            cycleThread(context, set),
                             new ProcessSetContext(
                                     set.id(),
                                     set.rank(),
@@ -159,8 +160,18 @@ final class ProcessSetRuntime {
         return new ProcessSetLinks(context.linkTransport().open(channel, state), set.ranks());
     }
 
-    private static String threadName(RankContext context, RankSet set) {
-        return "hvd-cycle-" + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
+    private static ThreadFactory cycleThread(RankContext context, RankSet set) {
+        String name = "hvd-cycle-" + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
+        List<Integer> processors = context.settings().threadAffinity();
+        return task ->
+                Thread.ofPlatform()
+                        .name(name)
+                        .daemon()
+                        .unstarted(
+                                processors.isEmpty()
+                                        ? task
+                                        : ThreadAffinity.bound(
+                                                processors, context.placement().local(), task));
     }
 
     /// @param cores how many cores this rank may use if the ranks of the host share them evenly

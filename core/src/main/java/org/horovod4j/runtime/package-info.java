@@ -12,7 +12,7 @@
 ///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.stall`,
 ///   `org.horovod4j.runtime.timeline`, `org.horovod4j.sparse`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.transport.local`, `org.horovod4j.transport.shm`,
-///   `org.horovod4j.transport.tcp`, `org.horovod4j.security`, `sun.misc` (signals).
+///   `org.horovod4j.transport.tcp`, `org.horovod4j.security`, `org.horovod4j.text`, `sun.misc` (signals).
 @NullMarked
 package org.horovod4j.runtime;
 

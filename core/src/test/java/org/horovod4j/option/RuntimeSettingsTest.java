@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -32,6 +33,7 @@ class RuntimeSettingsTest {
                                 OptionalInt.empty(),
                                 false,
                                 JoinAverage.ALL,
+                                List.of(),
                                 new StallSettings(Duration.ofSeconds(60), Duration.ZERO),
                                 new TimelineSettings(null, false, false, false, 1L << 30),
                                 new AutotuneSettings(false, null, 3, 10, 20, null),
@@ -56,6 +58,7 @@ class RuntimeSettingsTest {
                                         Map.entry("HOROVOD_HELPER_THREADS", "3"),
                                         Map.entry("HOROVOD_TLS", "1"),
                                         Map.entry("HOROVOD_JOIN_AVERAGE", "live"),
+                                        Map.entry("HOROVOD_THREAD_AFFINITY", "0, 8"),
                                         Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "5"),
                                         Map.entry("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "7"),
                                         Map.entry("HOROVOD_TIMELINE", "trace.json"),
@@ -82,6 +85,7 @@ class RuntimeSettingsTest {
                                 OptionalInt.of(3),
                                 true,
                                 JoinAverage.LIVE,
+                                List.of(0, 8),
                                 new StallSettings(Duration.ofSeconds(5), Duration.ofSeconds(7)),
                                 new TimelineSettings(Path.of("trace.json"), false, true, true, 0),
                                 new AutotuneSettings(

@@ -27,14 +27,19 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 
 /// Launches a job whose workers come and go: hosts are made ready when the driver asks for them.
 final class ElasticLaunch extends JobLaunch {
     private static final Duration DISCOVERY_INTERVAL = Duration.ofSeconds(1);
 
     private final Elasticity elasticity;
+
+    /// The slots of each host that was ever found.
+    private final Map<String, Integer> slots = new ConcurrentHashMap<>();
 
     /// Whether any worker may run on another host. A script may name one later.
     private final boolean mayBeRemote;
@@ -84,15 +89,20 @@ final class ElasticLaunch extends JobLaunch {
             throws InterruptedException {
         signals.get().forwardTo(job::interrupt);
         if (elasticity.script() == null) {
-            job.found(context.launch().hosts());
-            serve(job);
+            found(context.launch().hosts(), job);
+            serve(job, hosts);
         } else {
-            serve(job, elasticity.script(), signals.get());
+            serve(job, elasticity.script(), hosts, signals.get());
         }
     }
 
+    private void found(List<Host> hosts, Job job) {
+        hosts.forEach(host -> slots.put(host.name(), host.slots()));
+        job.found(hosts);
+    }
+
     /// With hosts that a script finds. A signal also ends the wait for the first of them.
-    private void serve(Job job, String script, TerminationSignals terminationSignals)
+    private void serve(Job job, String script, Hosts hosts, TerminationSignals terminationSignals)
             throws InterruptedException {
         DiscoveryScript discovery =
                 new DiscoveryScript(
@@ -105,10 +115,10 @@ final class ElasticLaunch extends JobLaunch {
                 new DiscoveryWatch(
                         discovery,
                         DISCOVERY_INTERVAL,
-                        job::found,
+                        found -> found(found, job),
                         context.launcherConsole()::printMessage)) {
             watch.start(terminationSignals.firstSignal());
-            serve(job);
+            serve(job, hosts);
         } catch (DiscoveryException e) {
             throw new ConfigurationException(
                     "--host-discovery-script: '%s' found no hosts: %s It must print lines such as gpu1:4."
@@ -118,7 +128,7 @@ final class ElasticLaunch extends JobLaunch {
         }
     }
 
-    private void serve(Job job) throws InterruptedException {
+    private void serve(Job job, Hosts hosts) throws InterruptedException {
         JobSettings settings = context.settings();
         List<InetSocketAddress> binds = LaunchContext.bindAddresses(settings, mayBeRemote);
         try (RendezvousServer rendezvous =
@@ -135,15 +145,16 @@ final class ElasticLaunch extends JobLaunch {
                     new ElasticServices(
                             rendezvous,
                             registry,
-                            context.variables(rendezvous.address().getPort(), mayBeRemote)));
+                            context.variables(rendezvous.address().getPort(), mayBeRemote, hosts)));
         }
     }
 
-    private static final class ElasticServices implements WorkerServices {
+    private final class ElasticServices implements WorkerServices {
         private final RendezvousServer rendezvous;
         private final WorkerRegistry registry;
         private final JobVariables variables;
         private final Map<Worker, Integer> ranks = new HashMap<>();
+        private final Set<String> described = ConcurrentHashMap.newKeySet();
         private int generation;
         private long hostsVersion;
 
@@ -156,7 +167,15 @@ final class ElasticLaunch extends JobLaunch {
 
         @Override
         public Map<String, String> variables(Worker worker, boolean remote) {
-            return variables.of(worker, registry.address().getPort(), remote);
+            int ranks =
+                    Math.min(
+                            slots.getOrDefault(worker.host(), 1),
+                            elasticity.elasticLimits().maxWorkers());
+            if (context.verbose() && described.add(worker.host())) {
+                context.launcherConsole()
+                        .printMessage(variables.threads().description(worker.host(), ranks));
+            }
+            return variables.of(worker, registry.address().getPort(), ranks, remote);
         }
 
         @Override

@@ -95,12 +95,22 @@ final class FixedLaunch extends JobLaunch {
                                 context.settings().heartbeatTimeout(),
                                 context.settings().startTimeout(),
                                 membershipListener(startupProgress, job))) {
-            JobVariables variables = context.variables(rendezvous.address().getPort(), anyRemote);
+            JobVariables variables =
+                    context.variables(rendezvous.address().getPort(), anyRemote, hosts);
             int localRanks =
                     (int) hostNames().stream().filter(host -> !hosts.isRemote(host)).count();
             hosts.prepare(command, localRanks, signals.get().firstSignal());
             signals.get().forwardTo(job::interrupt);
             explain(hosts.commandLines(command));
+            explain(
+                    plan.slots().stream()
+                            .filter(slot -> slot.localRank() == 0)
+                            .map(
+                                    slot ->
+                                            variables
+                                                    .threads()
+                                                    .description(slot.host(), slot.localSize()))
+                            .toList());
             job.run(new FixedServices(rendezvous, variables));
         }
     }

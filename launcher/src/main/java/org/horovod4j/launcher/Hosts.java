@@ -268,6 +268,11 @@ final class Hosts implements AutoCloseable {
         return find(host).map(it -> it.agent.machine().gpus()).orElse(0);
     }
 
+    /// How many processors a host has that is ready.
+    int processors(String host) {
+        return find(host).map(it -> it.agent.machine().processors()).orElse(1);
+    }
+
     boolean isRemote(String host) {
         return find(host).map(Ready::isRemote).orElse(false);
     }

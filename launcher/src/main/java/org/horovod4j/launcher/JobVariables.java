@@ -4,6 +4,7 @@ import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.option.BindTo;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Option;
 import org.horovod4j.option.Options;
@@ -19,8 +20,12 @@ import java.util.Map;
 ///
 /// @param launcherAddress of the rendezvous server
 /// @param options variables that flags set for all processes
+/// @param threads the number of threads that a process computes with
 record JobVariables(
-        JobSettings settings, LauncherAddress launcherAddress, Map<String, String> options) {
+        JobSettings settings,
+        LauncherAddress launcherAddress,
+        Map<String, String> options,
+        ComputeThreads threads) {
     /// Makes Python print each line at once, as Java does, if the program is a Python script.
     private static final String UNBUFFERED = "PYTHONUNBUFFERED";
 
@@ -31,6 +36,7 @@ record JobVariables(
     /// @param remote whether the slot is on another host
     Map<String, String> of(Slot slot, boolean remote) {
         Map<String, String> variables = common(slot.host(), remote);
+        variables.putAll(threads.variables(slot.host(), slot.localSize()));
         // Otherwise a job that an elastic worker starts would inherit it.
         put(variables, ElasticOptions.ELASTIC, false);
         put(variables, Options.RANK, slot.rank());
@@ -45,10 +51,14 @@ record JobVariables(
     /// The variables of an elastic worker, which asks for its rank later.
     ///
     /// @param registryPort of the worker registry, at the address of the rendezvous server
+    /// @param ranksOfHost how many workers its host has at most
     /// @param remote whether it runs on another host
-    Map<String, String> of(Worker worker, int registryPort, boolean remote) {
+    Map<String, String> of(Worker worker, int registryPort, int ranksOfHost, boolean remote) {
         Map<String, String> variables = common(worker.host(), remote);
+        variables.putAll(threads.variables(worker.host(), ranksOfHost));
         put(variables, ElasticOptions.ELASTIC, true);
+        // Its place among the processes of the host changes.
+        put(variables, Options.BIND_TO, BindTo.NONE);
         put(variables, ElasticOptions.WORKER, worker.number());
         put(variables, ElasticOptions.PORT, registryPort);
         return variables;

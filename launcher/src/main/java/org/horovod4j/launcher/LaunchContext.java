@@ -80,10 +80,11 @@ record LaunchContext(
     /// The variables of the processes.
     ///
     /// @param port of the rendezvous server
-    JobVariables variables(int port, boolean anyRemote) {
+    JobVariables variables(int port, boolean anyRemote, Hosts hosts) {
         return new JobVariables(
                 settings,
                 LauncherAddress.of(port, anyRemote, settings.networkInterfaces()),
-                launch.options());
+                launch.options(),
+                ComputeThreads.of(hosts::processors, launch.mergedWith(environment)));
     }
 }

@@ -7,6 +7,7 @@ import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.HostAgent;
+import org.horovod4j.option.BindTo;
 import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
@@ -18,7 +19,10 @@ import java.util.Map;
 class JobVariablesTest {
     private final JobVariables variables =
             new JobVariables(
-                    JobSettings.of(Map.of()), LauncherAddress.of(1, false, List.of()), Map.of());
+                    JobSettings.of(Map.of()),
+                    LauncherAddress.of(1, false, List.of()),
+                    Map.of(),
+                    ComputeThreads.of(_ -> 8, Map.of()));
 
     @Test
     void rankDoesNotInheritElasticFlag() {
@@ -31,9 +35,26 @@ class JobVariablesTest {
     @Test
     void secretIsForAFileAndNotInTheEnvironment() {
         assertThat(Options.SECRET_FILE.variable()).isEqualTo(HostAgent.SECRET_FILE);
-        assertThat(variables.of(new Worker(3, "localhost", 0), 7, true))
+        assertThat(variables.of(new Worker(3, "localhost", 0), 7, 1, true))
                 .containsKey(HostAgent.SECRET_FILE)
                 .doesNotContainKey(Options.SECRET_KEY.variable());
+    }
+
+    @Test
+    void ranksOfHostShareItsProcessors() {
+        HostPlan plan = HostPlan.of(List.of(new Host("a", 3), new Host("b", 9)), 12);
+        assertThat(variables.of(plan.slots().getFirst(), false))
+                .containsEntry("OMP_NUM_THREADS", "2");
+        assertThat(variables.of(plan.slots().getLast(), false))
+                .containsEntry("OMP_NUM_THREADS", "1");
+        assertThat(variables.of(new Worker(0, "a", 0), 7, 2, false))
+                .containsEntry("OMP_NUM_THREADS", "4");
+    }
+
+    @Test
+    void threadsThatTheUserHasSetAreKept() {
+        ComputeThreads set = ComputeThreads.of(_ -> 8, Map.of("OMP_NUM_THREADS", "3"));
+        assertThat(set.variables("a", 2)).isEmpty();
     }
 
     @Test
@@ -45,7 +66,8 @@ class JobVariablesTest {
 
     @Test
     void elasticWorkerGetsElasticVariables() {
-        Map<String, String> of = variables.of(new Worker(3, "localhost", 0), 7, false);
+        Map<String, String> of = variables.of(new Worker(3, "localhost", 0), 7, 2, false);
         assertThat(new Environment(of).get(ElasticOptions.ELASTIC)).isTrue();
+        assertThat(new Environment(of).get(Options.BIND_TO)).isEqualTo(BindTo.NONE);
     }
 }

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -74,12 +75,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Creates an agent. Its thread starts when it is first needed.
     ///
-    /// @param threadName as in thread dumps: `hvd-cycle`, the rank and the process set
+    /// @param threadFactory creates thread `hvd-cycle`
     /// @param stepListener receives each step of a locked plan
     /// @param explain reports a failure to the other ranks, and returns the exception for this
     ///     program
     public CycleAgent(
-            String threadName,
+            ThreadFactory threadFactory,
             ProcessSetContext context,
             StepListener stepListener,
             Function<Throwable, HorovodException> explain) {
@@ -100,7 +101,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
                         clock,
                         decision -> this.follower().handle(decision));
         this.follower = new Follower(context, queue, controlChannel::send, stepListener);
-        this.thread = Thread.ofPlatform().name(threadName).daemon().unstarted(this::runLoop);
+        this.thread = threadFactory.newThread(this::runLoop);
         state.setWaitHook(this::receiveInPlan);
     }
 

@@ -3,7 +3,9 @@ package org.horovod4j.launcher.command;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.option.BindTo;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -84,8 +86,11 @@ public final class CommandLineReader {
         if (parsed.has(LauncherFlag.DISABLE_CACHE)) {
             notices.accept("--disable-cache has no effect: nothing is cached.");
         }
-        FlagPrerequisite.reportIneffective(
-                parsed, launch, new Environment(launch.mergedWith(environment)), notices);
+        Environment options = new Environment(launch.mergedWith(environment));
+        FlagPrerequisite.reportIneffective(parsed, launch, options, notices);
+        if (options.get(Options.BIND_TO) != BindTo.NONE) {
+            reportUnbound(launch);
+        }
         request.config().notices().forEach(notices);
         request.job().notices().forEach(notices);
         if (parsed.has(LauncherFlag.JOB) && parsed.has(LauncherFlag.VERBOSE)) {
@@ -96,6 +101,15 @@ public final class CommandLineReader {
                     "this is LSF job %s, but LSF and jsrun are not supported: all %d processes start on"
                                     .formatted(environment.get(LSF_JOB), launch.processes())
                             + " this machine. Name the hosts with -H.");
+        }
+    }
+
+    private void reportUnbound(Invocation.Launch launch) {
+        if (launch.elasticity().isPresent()) {
+            notices.accept(
+                    "--bind-to has no effect in an elastic job: its processes on a host change.");
+        } else if (launch.controller() instanceof Invocation.Controller.Mpi) {
+            notices.accept("--bind-to has no effect with --mpi: use --binding-args.");
         }
     }
 

@@ -23,7 +23,6 @@ record IgnoredFlag(String name, boolean hasValue, String variable) {
                     withoutValue("mpi-threads-disable", "HOROVOD_MPI_THREADS_DISABLE"),
                     withoutValue("no-mpi-threads-disable", "HOROVOD_MPI_THREADS_DISABLE"),
                     withValue("num-nccl-streams", "HOROVOD_NUM_NCCL_STREAMS"),
-                    withValue("thread-affinity", "HOROVOD_THREAD_AFFINITY"),
                     withValue("gloo-timeout-seconds", "HOROVOD_GLOO_TIMEOUT_SECONDS"));
 
     private static IgnoredFlag withoutValue(String name, String variable) {

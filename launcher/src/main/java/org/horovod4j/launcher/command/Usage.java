@@ -13,6 +13,8 @@ final class Usage {
               the one that runs horovodrun. A java program gets the options
                 --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED
               unless it names that module itself. Its standard input is empty.
+              OMP_NUM_THREADS is the processors of its host divided by the
+              processes there, unless it is set.
 
             Examples
               horovodrun -np 4 java -cp app.jar Train --epochs 3
@@ -23,8 +25,7 @@ final class Usage {
               horovodrun --check-build java -cp app.jar Train
 
             Of Horovod's flags, those about hierarchical and torus reduction, NCCL streams,
-            thread affinity, MPI threads, Gloo's timeout and the cache are accepted and do
-            nothing here.
+            MPI threads, Gloo's timeout and the cache are accepted and do nothing here.
 
             Exit codes
               0    all processes ended with 0

@@ -18,7 +18,6 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -48,6 +47,8 @@ public final class LocalHost implements HostAgent {
 
     private static final File DEV_NULL = new File("/dev/null");
 
+    private @Nullable HostMachine machine;
+    private final CpuBinding cpuBinding = new CpuBinding();
     private final Process watchdog;
     private final Writer commands;
     private final Path secretFolder;
@@ -110,8 +111,11 @@ public final class LocalHost implements HostAgent {
     }
 
     @Override
-    public HostMachine machine() {
-        return HostMachine.current();
+    public synchronized HostMachine machine() {
+        if (machine == null) {
+            machine = HostMachine.current();
+        }
+        return machine;
     }
 
     @Override
@@ -122,14 +126,14 @@ public final class LocalHost implements HostAgent {
 
     @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
-        List<String> words = new ArrayList<>();
-        words.add("setsid");
-        words.addAll(command);
-        ProcessBuilder builder = new ProcessBuilder(words);
+        ProcessBuilder builder = new ProcessBuilder();
         // Ranks cannot share one keyboard: standard input is empty.
         builder.redirectInput(DEV_NULL);
         builder.environment().keySet().removeIf(LocalHost::isNotInherited);
         builder.environment().putAll(variables);
+        builder.command().add("setsid");
+        builder.command().addAll(cpuBinding.prefix(builder.environment()));
+        builder.command().addAll(command);
         String secret = variables.get(SECRET_FILE);
         if (secret == null) {
             return start(builder);

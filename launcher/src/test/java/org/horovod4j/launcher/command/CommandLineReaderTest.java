@@ -121,7 +121,9 @@ class CommandLineReaderTest {
         "--log-with-timestamp, HOROVOD_LOG_HIDE_TIME, 0",
         "--log-without-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
         "--log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 1",
-        "--no-log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 0"
+        "--no-log-hide-timestamp, HOROVOD_LOG_HIDE_TIME, 0",
+        "--bind-to core, HOROVOD_BIND_TO, core",
+        "'--thread-affinity 0,8', HOROVOD_THREAD_AFFINITY, '0,8'"
     })
     void horovodsFlagsSetHorovodsVariables(String flag, String variable, String value) {
         assertThat(read("-np 1 " + flag + " train"))
@@ -159,7 +161,9 @@ class CommandLineReaderTest {
         "--cycle-time-ms -1, 'milliseconds, at least 0'",
         "--autotune-gaussian-process-noise 1.5, a number from 0 to 1",
         "--timeline-max-bytes 65535, 'at least 64K, or 0'",
-        "--log-level loud, '`trace`, `debug`, `info`'"
+        "--log-level loud, '`trace`, `debug`, `info`'",
+        "--bind-to socket, '`none`, `core`, `numa`'",
+        "--thread-affinity 0-3, 'numbers of processors, separated by commas'"
     })
     void valuesOfFlagsAreChecked(String flag, String allowed) {
         assertThatThrownBy(() -> read("-np 1 " + flag + " train"))
@@ -374,7 +378,6 @@ class CommandLineReaderTest {
                 "--hierarchical-allgather   | inside each host first",
                 "--torus-allreduce          | HOROVOD_ALLREDUCE_ALGORITHM",
                 "--num-nccl-streams 2       | there are no NCCL streams",
-                "--thread-affinity 0        | taskset",
                 "--mpi-threads-disable      | HOROVOD_TRANSPORT",
                 "--gloo-timeout-seconds 60  | HOROVOD_START_TIMEOUT",
                 "--disable-cache            | nothing is cached",
@@ -387,9 +390,19 @@ class CommandLineReaderTest {
         assertThat(notices.getFirst()).contains("no effect").contains(notice);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "-np 2 --min-np 1 --bind-to core x, no effect in an elastic job",
+        "-np 2 --mpi --bind-to numa x, use --binding-args"
+    })
+    void bindingWithoutEffectIsReported(String line, String notice) {
+        launched(line);
+        assertThat(notices).singleElement().asString().contains("--bind-to", notice);
+    }
+
     @Test
     void ordinaryLaunchHasNoNotices() {
-        read("-np 2 --gloo --autotune train");
+        read("-np 2 --gloo --autotune --bind-to core train");
         assertThat(notices).isEmpty();
     }
 
