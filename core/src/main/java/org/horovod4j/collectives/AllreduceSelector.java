@@ -14,6 +14,8 @@ import org.horovod4j.option.AllreduceChoice;
 /// costs; otherwise runs would not be reproducible. For the same reason all ranks must set the same
 /// `ringBytes` at the same time.
 public final class AllreduceSelector {
+    private static final long MAX_DESCRIBED_BYTES = 1L << 30;
+
     private final CostModel costs;
     private final AllreduceChoice choice;
 
@@ -33,6 +35,25 @@ public final class AllreduceSelector {
             case TREE -> new TreeAllreduce();
             case DOUBLING -> new DoublingAllreduce();
         };
+    }
+
+    /// The algorithms by size, for the log: "DoublingAllreduce up to 4096 bytes, RingAllreduce
+    /// above".
+    String describe(int size) {
+        StringBuilder text = new StringBuilder();
+        String last = name(size, 1);
+        for (long bytes = 2; bytes <= MAX_DESCRIBED_BYTES; bytes *= 2) {
+            String next = name(size, bytes);
+            if (!next.equals(last)) {
+                text.append("%s up to %d bytes, ".formatted(last, bytes / 2));
+                last = next;
+            }
+        }
+        return text.append(last).append(text.isEmpty() ? "" : " above").toString();
+    }
+
+    private String name(int size, long bytes) {
+        return algorithm(size, bytes).getClass().getSimpleName();
     }
 
     /// Uses rings from `bytes` on; 0 decides by the default costs.

@@ -165,6 +165,18 @@ final class CpuAllreduce {
                         RegionLayout.STAGE_BYTES / cross.smallestDomainSize() + ELEMENT_BYTES);
     }
 
+    /// The algorithms by size, for the log.
+    String describe() {
+        if (cross.isSingleDomain()) {
+            return local.size() == 1
+                    ? "a copy"
+                    : "OneRoundAllreduce up to %d bytes, above InPlaceAllreduce for tensors in shared memory, else StagedAllreduce"
+                            .formatted(oneRound.maxBytes());
+        }
+        return (cross.hasOneRankPerDomain() ? "" : "StagedAllreduce in a host; between hosts ")
+                + cross.describeAllreduce();
+    }
+
     void tune(Tuning tuning) {
         staged.setRoundBytes(tuning.roundBytes());
     }

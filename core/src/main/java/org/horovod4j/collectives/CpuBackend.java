@@ -58,6 +58,11 @@ public final class CpuBackend implements Backend {
         this.alltoall = new CpuAlltoall(local, crossGroup);
     }
 
+    /// The algorithms of an allreduce by size, for the log.
+    public String describeAllreduce() {
+        return allreduce.describe();
+    }
+
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
         long byteSize = Math.multiplyExact(shape.elementCount(), (long) dataType.byteSize());

@@ -85,6 +85,11 @@ public final class CrossGroup implements StagedAllreduce.CrossReducer, AutoClose
         pointToPoint.await(started);
     }
 
+    /// The algorithms of [#start], by size.
+    String describeAllreduce() {
+        return selector.describe(group.size());
+    }
+
     /// The largest size that [#start] reduces without a ring.
     long maxBytesWithoutRing() {
         return selector.maxBytesWithoutRing(topology.domains().size());

@@ -7,6 +7,7 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 import org.horovod4j.option.ProcessIdentity;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.RuntimeOptions;
@@ -227,6 +228,9 @@ public final class HvdRuntime implements AutoCloseable {
                 rendezvousSettings == null
                         ? rankBootstrap.startAlone()
                         : rankBootstrap.startWithOthers(() -> openRendezvous(rendezvousSettings));
+        if (lastRank == null) {
+            warnAboutScalarKernels(rank.context());
+        }
         LOG.log(
                 Level.DEBUG,
                 () ->
@@ -237,6 +241,19 @@ public final class HvdRuntime implements AutoCloseable {
                                         settings.host(),
                                         kernels.description()));
         return rank;
+    }
+
+    /// Warns on the first rank of a host. A single rank has little to compute.
+    private void warnAboutScalarKernels(RankContext context) {
+        if (settings.kernels() == KernelChoice.AUTO
+                && !kernels.usesVectors()
+                && context.size() > 1
+                && context.placement().local().rank() == 0) {
+            LOG.log(
+                    Level.WARNING,
+                    "This JVM was started without the module jdk.incubator.vector, so reductions are slower. Start Java with --add-modules jdk.incubator.vector, as horovodrun does; or set %s to scalar."
+                            .formatted(Options.KERNELS));
+        }
     }
 
     private RendezvousEndpoint openRendezvous(RendezvousSettings rendezvousSettings) {

@@ -7,6 +7,7 @@ import org.horovod4j.collectives.CpuBackend;
 import org.horovod4j.collectives.CrossGroup;
 import org.horovod4j.collectives.LinkCalibration;
 import org.horovod4j.collectives.algorithm.HelperThreads;
+import org.horovod4j.log.Log;
 import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
@@ -34,6 +35,8 @@ import org.horovod4j.transport.SharedMemory;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
@@ -43,6 +46,7 @@ import java.util.concurrent.ThreadFactory;
 /// It shares nothing with other process sets: it has its own memory, links, thread and batch
 /// numbers. So an operation of one set never waits for another set.
 final class ProcessSetRuntime {
+    private static final Logger LOG = Log.of(ProcessSetRuntime.class);
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     /// More threads do not copy faster: the memory is the limit.
@@ -109,14 +113,20 @@ final class ProcessSetRuntime {
             ActivityLog activities = new ActivityLog(recorder);
             AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
             CrossGroup crossGroup = new CrossGroup(topology, data, selector);
-            backend =
+            CpuBackend cpu =
                     new CpuBackend(
                             localGroup,
                             crossGroup,
                             context.kernels(),
                             activities,
                             helperThreads(context, cores / topology.localSize(), idleStrategy));
+            backend = cpu;
             backend.tune(context.settings().tuning());
+            LOG.log(
+                    Level.DEBUG,
+                    () ->
+                            "Process set %d has %d ranks. Allreduce by size: %s"
+                                    .formatted(set.id(), set.size(), cpu.describeAllreduce()));
 
             Coordinator coordinator =
                     set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;

@@ -89,6 +89,9 @@ public final class Rank implements AutoCloseable {
     private void start() {
         // First: ranks that have started already may request a report.
         context.state().setReportSupplier(() -> processSets.report().encode());
+        if (LOG.isLoggable(Level.DEBUG)) {
+            StartReport.of(context).lines().forEach(line -> LOG.log(Level.DEBUG, line));
+        }
         allRanks = processSets.world(context.memory());
         tracing.begin();
         stallInspector.start();

@@ -198,11 +198,19 @@ public final class IdleStrategy {
     }
 
     /// How the waits so far have ended. Another thread may see values that are slightly old.
-    public String describe() {
-        return "%d waits ended while spinning, %d while yielding, %d while sleeping"
-                .formatted(
-                        ended[Phase.FIRST_SPINS.ordinal()] + ended[Phase.SPINNING.ordinal()],
-                        ended[Phase.YIELDING.ordinal()],
-                        ended[Phase.SLEEPING.ordinal()]);
+    public Waits waits() {
+        return new Waits(
+                ended[Phase.FIRST_SPINS.ordinal()] + ended[Phase.SPINNING.ordinal()],
+                ended[Phase.YIELDING.ordinal()],
+                ended[Phase.SLEEPING.ordinal()]);
+    }
+
+    /// How many waits ended in which way.
+    public record Waits(long spinning, long yielding, long sleeping) {
+        @Override
+        public String toString() {
+            return "%d waits ended while spinning, %d while yielding, %d while sleeping"
+                    .formatted(spinning, yielding, sleeping);
+        }
     }
 }

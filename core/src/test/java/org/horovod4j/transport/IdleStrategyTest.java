@@ -57,7 +57,7 @@ class IdleStrategyTest {
         idleStrategy.idle();
         idleStrategy.reset();
         assertThat(checks).hasValue(1);
-        assertThat(idleStrategy.describe()).contains(" 1 while yielding");
+        assertThat(idleStrategy.waits().toString()).contains(" 1 while yielding");
     }
 
     @Test
@@ -95,24 +95,27 @@ class IdleStrategyTest {
         idleStrategy.reset();
         idleStrategy.idle();
         assertThat(clock.sleeps()).hasSize(1);
-        assertThat(idleStrategy.describe()).contains(" 1 while sleeping");
+        assertThat(idleStrategy.waits().toString()).contains(" 1 while sleeping");
     }
 
     @Test
     void shortWaitsProlongSpinningAndLongOnesShortenIt() {
         IdleStrategy idleStrategy = idleStrategy(false);
         await(idleStrategy, MIN_SPIN_NANOS);
-        assertThat(idleStrategy.describe()).startsWith("0 waits ended while spinning, 1 while");
+        assertThat(idleStrategy.waits().toString())
+                .startsWith("0 waits ended while spinning, 1 while");
         for (int i = 0; i < 100; i++) {
             idleStrategy.idle();
             idleStrategy.reset();
         }
         await(idleStrategy, MAX_SPIN_NANOS - 1);
-        assertThat(idleStrategy.describe()).startsWith("101 waits ended while spinning, 1 while");
+        assertThat(idleStrategy.waits().toString())
+                .startsWith("101 waits ended while spinning, 1 while");
         await(idleStrategy, MAX_SPIN_NANOS);
         await(idleStrategy, MAX_SPIN_NANOS / 2);
         await(idleStrategy, MAX_SPIN_NANOS / 4 - 1);
-        assertThat(idleStrategy.describe()).startsWith("102 waits ended while spinning, 3 while");
+        assertThat(idleStrategy.waits().toString())
+                .startsWith("102 waits ended while spinning, 3 while");
     }
 
     @Test
@@ -130,7 +133,7 @@ class IdleStrategyTest {
     void virtualThreadsYieldInsteadOfSpinning() throws InterruptedException {
         IdleStrategy idleStrategy = idleStrategy(false);
         Thread.ofVirtual().start(() -> await(idleStrategy, MIN_SPIN_NANOS - 1)).join();
-        assertThat(idleStrategy.describe()).contains(" 1 while yielding");
+        assertThat(idleStrategy.waits().toString()).contains(" 1 while yielding");
     }
 
     @Test

@@ -25,6 +25,7 @@ public final class OneRoundAllreduce {
     private static final long MAX_READ_BYTES = 64 * 1024;
 
     private final LocalGroup local;
+    private final long maxBytes;
     private final MemorySegment scratch;
     private final ActivityRecorder activityRecorder;
     private final MemorySegment[] sources;
@@ -34,6 +35,7 @@ public final class OneRoundAllreduce {
     public OneRoundAllreduce(
             LocalGroup local, MemorySegment scratch, ActivityRecorder activityRecorder) {
         this.local = local;
+        this.maxBytes = Math.min(MAX_BYTES, MAX_READ_BYTES / local.size());
         this.activityRecorder = activityRecorder;
         this.scratch = scratch;
         this.sources = new MemorySegment[local.size()];
@@ -45,7 +47,12 @@ public final class OneRoundAllreduce {
 
     /// Whether tensors of this total size are small enough.
     public boolean supports(long byteSize) {
-        return byteSize <= MAX_BYTES && byteSize * local.size() <= MAX_READ_BYTES;
+        return byteSize <= maxBytes;
+    }
+
+    /// The largest size that it supports.
+    public long maxBytes() {
+        return maxBytes;
     }
 
     public void run(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {

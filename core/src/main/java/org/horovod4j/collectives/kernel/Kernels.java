@@ -68,7 +68,7 @@ public final class Kernels {
     }
 
     /// Whether the vector variant is in use.
-    boolean usesVectors() {
+    public boolean usesVectors() {
         return preferred instanceof VectorKernels;
     }
 

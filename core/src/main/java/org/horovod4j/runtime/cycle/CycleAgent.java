@@ -2,6 +2,7 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
+import org.horovod4j.log.Log;
 import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
 import org.horovod4j.runtime.fusion.Batch;
@@ -13,6 +14,8 @@ import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
@@ -35,6 +38,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// How long a thread waits for the driving thread before it checks again.
     private static final long DRIVER_WAIT_NANOS = 1_000_000;
+
+    private static final Logger LOG = Log.of(CycleAgent.class);
 
     /// The time between two polls of thread `hvd-cycle`.
     private static final long POLL_NANOS = 3_000_000;
@@ -269,6 +274,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             interrupted |= Thread.interrupted(); // an interrupted thread does not park
             LockSupport.parkNanos(this, DRIVER_WAIT_NANOS); // the driver soon sees `closed`
         }
+        LOG.log(Level.DEBUG, () -> "Process set %d: %s".formatted(processSet, statistics()));
+        follower.recordWaits();
         queue.close(reason);
         driver.set(null);
         if (interrupted) {
@@ -283,7 +290,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// How often plans were locked and left, and how waits have ended.
     public String statistics() {
-        return follower.statistics() + "; " + idleStrategy.describe();
+        return follower.statistics() + "; " + idleStrategy.waits();
     }
 
     private void driveUntil(TensorEntry<?> tensorEntry) {

@@ -2,6 +2,7 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
+import org.horovod4j.log.Log;
 import org.horovod4j.runtime.cache.RankCache;
 import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
@@ -21,8 +22,11 @@ import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.IdleStrategy;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -30,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /// Sends the requests of this rank to the coordinator and carries out its decisions. Every rank has
 /// one.
@@ -46,6 +51,11 @@ final class Follower {
 
     private static final long NEVER = Long.MAX_VALUE;
 
+    private static final Logger LOG = Log.of(Follower.class);
+
+    /// Read once, so that an operation never asks.
+    private final boolean traces = LOG.isLoggable(Level.TRACE);
+
     private final int processSet;
     private final int rank;
     private final int size;
@@ -56,6 +66,7 @@ final class Follower {
     private final Recorder recorder;
     private final ActivityLog activities;
     private final Clock clock;
+    private final IdleStrategy idleStrategy;
     private final Consumer<RankMessage> coordinator;
     private final StepListener stepListener;
     private final RankCache cache = new RankCache();
@@ -142,6 +153,7 @@ final class Follower {
         this.recorder = context.recorder();
         this.activities = context.activities();
         this.clock = context.clock();
+        this.idleStrategy = context.idleStrategy();
         this.coordinator = coordinator;
         this.stepListener = stepListener;
         this.cycleNanos = context.tuning().cycleTime().toNanos();
@@ -218,7 +230,7 @@ final class Follower {
     private boolean advancePlan() {
         if (state.completed() >= stopAfter) {
             leftByOthers++;
-            stop(new RankMessage.Stopped(false));
+            stop(new RankMessage.Stopped(false), Follower::othersLeft);
             return true;
         }
         Batch batch = queue.ready();
@@ -234,7 +246,9 @@ final class Follower {
             planChanges++;
         }
         if (deviation != Deviation.NONE) {
-            stop(new RankMessage.Deviate(state.completed(), deviation == Deviation.STUCK));
+            stop(
+                    new RankMessage.Deviate(state.completed(), deviation == Deviation.STUCK),
+                    queue::deviationCause);
             return true;
         }
         return false;
@@ -246,7 +260,7 @@ final class Follower {
             perform(batch, plan().number(), size, true);
         } catch (BatchCancelledException _) {
             leftByOthers++;
-            stop(new RankMessage.Stopped(true));
+            stop(new RankMessage.Stopped(true), Follower::othersLeft);
             return;
         } finally {
             inPlan = false;
@@ -268,9 +282,31 @@ final class Follower {
         return Objects.requireNonNull(position.plan, "a plan is locked");
     }
 
-    private void stop(RankMessage why) {
+    private static String othersLeft() {
+        return "another rank left it";
+    }
+
+    /// @param reason for the log and the flight recorder
+    private void stop(RankMessage message, Supplier<String> reason) {
+        LOG.log(
+                Level.DEBUG,
+                () ->
+                        "Process set %d leaves %s after batch %d: %s"
+                                .formatted(processSet, plan(), state.completed(), reason.get()));
+        if (recorder.isOn()) {
+            recorder.planLeft(processSet, reason.get());
+        }
+        recordWaits();
         position = new Position(Mode.STOPPING, plan());
-        coordinator.accept(why);
+        coordinator.accept(message);
+    }
+
+    /// Tells the recorder how waits have ended so far.
+    void recordWaits() {
+        if (recorder.isOn()) {
+            IdleStrategy.Waits waits = idleStrategy.waits();
+            recorder.waits(processSet, waits.spinning(), waits.yielding(), waits.sleeping());
+        }
     }
 
     /// Carries out a decision of the coordinator.
@@ -280,11 +316,17 @@ final class Follower {
             case CoordinatorMessage.Run run -> run(run);
             case CoordinatorMessage.Fail fail -> fail(fail);
             case CoordinatorMessage.Joined(int lastRank) -> joined(lastRank);
-            case CoordinatorMessage.Evict(List<Integer> slots) -> slots.forEach(cache::remove);
+            case CoordinatorMessage.Evict(List<Integer> slots) -> {
+                if (traces) {
+                    LOG.log(Level.TRACE, "The cache drops the requests {0}", slots);
+                }
+                slots.forEach(cache::remove);
+            }
             case CoordinatorMessage.Lock lock -> lock(lock);
             case CoordinatorMessage.Unlock(long completed) -> unlock(completed);
             case CoordinatorMessage.Unlocked(boolean reset) -> unlocked(reset);
             case CoordinatorMessage.Tune(Tuning tuning) -> {
+                LOG.log(Level.DEBUG, "Process set {0} uses {1}", processSet, tuning);
                 cycleNanos = tuning.cycleTime().toNanos();
                 backend.tune(tuning);
             }
@@ -303,12 +345,24 @@ final class Follower {
                         requests.get(i) + " is to run, but this rank has not requested it");
             }
         }
+        if (traces) {
+            LOG.log(Level.TRACE, "Process set {0} runs {1}", processSet, describe(batch));
+        }
         if (recorder.isOn()) {
             requests.forEach(request -> recorder.negotiationEnded(processSet, request.name()));
         }
         perform(batch, 0, run.divisor(), false);
         queue.release(batch, completedEntries);
         completedEntries.completeAll();
+    }
+
+    /// A batch for the log: its operation, its bytes and what is fused in it.
+    private static String describe(Batch batch) {
+        return "%s of %d bytes, fused from %s"
+                .formatted(
+                        batch.first().collectiveKind(),
+                        batch.byteSize(),
+                        batch.requests().stream().map(Request::name).toList());
     }
 
     private Request resolve(CoordinatorMessage.OperationRef operationRef) {
@@ -416,6 +470,13 @@ final class Follower {
         stepNanos = clock.nanoTime();
         batchesAfterDeviation = 0;
         queue.lockPlan(locked, lock.start());
+        LOG.log(Level.DEBUG, "Process set {0} follows {1}", processSet, locked);
+        if (traces) {
+            locked.batches().forEach(batch -> LOG.log(Level.TRACE, "  {0}", describe(batch)));
+        }
+        if (recorder.isOn()) {
+            recorder.planLocked(processSet, locked.number(), locked.size());
+        }
     }
 
     private void unlock(long completed) {

@@ -341,6 +341,24 @@ final class TensorQueue {
         }
     }
 
+    /// The reason for which the program or the autotuner leaves the plan, for messages.
+    String deviationCause() {
+        lock.lock();
+        try {
+            if (deviation == Deviation.STUCK) {
+                return "the program waits for an operation that the plan holds back";
+            }
+            if (joining != null) {
+                return "the program joins";
+            }
+            return toRequest.isEmpty()
+                    ? "autotune changes the tuning"
+                    : "the plan has no place for " + toRequest.getFirst();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /// Whether and why this rank must leave the plan.
     Deviation deviation() {
         lock.lock();

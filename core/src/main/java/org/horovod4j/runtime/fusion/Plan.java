@@ -40,6 +40,10 @@ public final class Plan {
         return number;
     }
 
+    public List<Batch> batches() {
+        return batches;
+    }
+
     /// The number of batches of a step.
     public int size() {
         return batches.size();

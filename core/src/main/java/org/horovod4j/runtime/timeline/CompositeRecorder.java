@@ -89,4 +89,34 @@ record CompositeRecorder(Recorder first, Recorder second) implements Recorder {
             second.cycle();
         }
     }
+
+    @Override
+    public void planLocked(int processSet, long plan, int batches) {
+        if (first.isOn()) {
+            first.planLocked(processSet, plan, batches);
+        }
+        if (second.isOn()) {
+            second.planLocked(processSet, plan, batches);
+        }
+    }
+
+    @Override
+    public void planLeft(int processSet, String reason) {
+        if (first.isOn()) {
+            first.planLeft(processSet, reason);
+        }
+        if (second.isOn()) {
+            second.planLeft(processSet, reason);
+        }
+    }
+
+    @Override
+    public void waits(int processSet, long spinning, long yielding, long sleeping) {
+        if (first.isOn()) {
+            first.waits(processSet, spinning, yielding, sleeping);
+        }
+        if (second.isOn()) {
+            second.waits(processSet, spinning, yielding, sleeping);
+        }
+    }
 }

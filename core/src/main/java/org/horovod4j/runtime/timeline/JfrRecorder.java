@@ -31,6 +31,9 @@ final class JfrRecorder implements Recorder {
     /// By process set: each runs one collective at a time.
     private final Map<Integer, CollectiveEvent> running = new ConcurrentHashMap<>();
 
+    /// The locked plan of each process set.
+    private final Map<Integer, PlanEvent> locked = new ConcurrentHashMap<>();
+
     private record TensorKey(int processSet, String tensor) {}
 
     JfrRecorder(int rank) {
@@ -46,7 +49,13 @@ final class JfrRecorder implements Recorder {
     private Probes probes() {
         Probes known = probes;
         if (known == null) {
-            known = new Probes(new CollectiveEvent(), new NegotiationEvent(), new CycleEvent());
+            known =
+                    new Probes(
+                            new CollectiveEvent(),
+                            new NegotiationEvent(),
+                            new CycleEvent(),
+                            new PlanEvent(),
+                            new WaitsEvent());
             probes = known;
         }
         return known;
@@ -54,9 +63,17 @@ final class JfrRecorder implements Recorder {
 
     /// An event of each type. Checking an existing event allocates nothing.
     private record Probes(
-            CollectiveEvent collectives, NegotiationEvent negotiations, CycleEvent cycles) {
+            CollectiveEvent collectives,
+            NegotiationEvent negotiations,
+            CycleEvent cycles,
+            PlanEvent plans,
+            WaitsEvent waits) {
         boolean areEnabled() {
-            return collectives.isEnabled() || negotiations.isEnabled() || cycles.isEnabled();
+            return collectives.isEnabled()
+                    || negotiations.isEnabled()
+                    || cycles.isEnabled()
+                    || plans.isEnabled()
+                    || waits.isEnabled();
         }
     }
 
@@ -121,6 +138,41 @@ final class JfrRecorder implements Recorder {
     public void cycle() {
         CycleEvent event = new CycleEvent();
         event.rank = rank;
+        event.commit();
+    }
+
+    @Override
+    public void planLocked(int processSet, long plan, int batches) {
+        PlanEvent event = new PlanEvent();
+        if (event.isEnabled()) {
+            event.begin();
+            event.rank = rank;
+            event.processSet = processSet;
+            event.plan = plan;
+            event.batches = batches;
+            locked.put(processSet, event);
+        }
+    }
+
+    /// Without a duration if the recording began later than the plan.
+    @Override
+    public void planLeft(int processSet, String reason) {
+        PlanEvent known = locked.remove(processSet);
+        PlanEvent event = known == null ? new PlanEvent() : known;
+        event.rank = rank;
+        event.processSet = processSet;
+        event.reason = reason;
+        event.commit();
+    }
+
+    @Override
+    public void waits(int processSet, long spinning, long yielding, long sleeping) {
+        WaitsEvent event = new WaitsEvent();
+        event.rank = rank;
+        event.processSet = processSet;
+        event.spinning = spinning;
+        event.yielding = yielding;
+        event.sleeping = sleeping;
         event.commit();
     }
 
@@ -200,5 +252,52 @@ final class JfrRecorder implements Recorder {
     static final class CycleEvent extends Event {
         @Label("Rank")
         int rank;
+    }
+
+    /// A locked plan, from its begin until this rank left it.
+    @Name("org.horovod4j.Plan")
+    @Label("Locked Plan")
+    @Category("Horovod4J")
+    @Description("Steps that ran without negotiation, and why that ended")
+    @StackTrace(false)
+    static final class PlanEvent extends Event {
+        @Label("Rank")
+        int rank;
+
+        @Label("Process Set")
+        int processSet;
+
+        @Label("Plan")
+        long plan;
+
+        @Label("Batches of a Step")
+        int batches;
+
+        @Label("Reason")
+        @Description("Why this rank left the plan")
+        String reason = "";
+    }
+
+    /// How waits for other ranks have ended since the rank started.
+    @Name("org.horovod4j.Waits")
+    @Label("Waits")
+    @Category("Horovod4J")
+    @Description("How waits for other ranks have ended since the rank started")
+    @StackTrace(false)
+    static final class WaitsEvent extends Event {
+        @Label("Rank")
+        int rank;
+
+        @Label("Process Set")
+        int processSet;
+
+        @Label("Ended while Spinning")
+        long spinning;
+
+        @Label("Ended while Yielding")
+        long yielding;
+
+        @Label("Ended while Sleeping")
+        long sleeping;
     }
 }

@@ -30,4 +30,13 @@ final class NoopRecorder implements Recorder {
 
     @Override
     public void cycle() {}
+
+    @Override
+    public void planLocked(int processSet, long plan, int batches) {}
+
+    @Override
+    public void planLeft(int processSet, String reason) {}
+
+    @Override
+    public void waits(int processSet, long spinning, long yielding, long sleeping) {}
 }

@@ -54,4 +54,17 @@ public interface Recorder {
 
     /// A cycle of the coordinator begins.
     void cycle();
+
+    /// This rank follows a plan from now on.
+    ///
+    /// @param batches of a step of the plan
+    void planLocked(int processSet, long plan, int batches);
+
+    /// This rank has left its plan.
+    ///
+    /// @param reason a sentence without a full stop
+    void planLeft(int processSet, String reason);
+
+    /// How many waits for other ranks have ended so far, by how they ended.
+    void waits(int processSet, long spinning, long yielding, long sleeping);
 }

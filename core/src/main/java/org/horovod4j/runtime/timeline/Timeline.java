@@ -146,6 +146,16 @@ public final class Timeline implements Recorder, AutoCloseable {
         }
     }
 
+    /// For the flight recorder only, like the two below: slices show whether a plan is locked.
+    @Override
+    public void planLocked(int processSet, long plan, int batches) {}
+
+    @Override
+    public void planLeft(int processSet, String reason) {}
+
+    @Override
+    public void waits(int processSet, long spinning, long yielding, long sleeping) {}
+
     private void record(TimelineEvent timelineEvent) {
         Recording recording = current.get();
         if (recording != null) {

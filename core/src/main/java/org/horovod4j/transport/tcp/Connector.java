@@ -82,9 +82,21 @@ final class Connector {
         if (known == null || peer == rank || peer < 0 || peer >= known.members().size()) {
             throw new IllegalArgumentException("rank " + rank + " has no peer " + peer);
         }
-        return rank > peer
-                ? connectToPeer(known, linkRequest, liveness)
-                : awaitPeer(known, linkRequest, liveness, current);
+        List<SecureConnection> streams =
+                rank > peer
+                        ? connectToPeer(known, linkRequest, liveness)
+                        : awaitPeer(known, linkRequest, liveness, current);
+        LOGGER.log(
+                Level.DEBUG,
+                () ->
+                        "Link to rank %d (%s) on channel %d: TCP, %d streams, %s"
+                                .formatted(
+                                        peer,
+                                        known.members().get(peer).host(),
+                                        linkRequest.channel,
+                                        streams.size(),
+                                        streams.getFirst().channel()));
+        return streams;
     }
 
     /// Discards connections of epochs before `epoch`.

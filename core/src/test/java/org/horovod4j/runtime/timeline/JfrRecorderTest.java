@@ -62,6 +62,43 @@ final class JfrRecorderTest {
         assertThat(named(events, "org.horovod4j.Cycle")).hasSize(1);
     }
 
+    @Test
+    void aFlightRecordingHoldsPlansAndWaits() throws IOException {
+        Path file = folder.resolve("flight.jfr");
+        try (Recording recording = new Recording()) {
+            recording.start();
+            recorder.planLeft(2, "another rank left it");
+            recorder.planLocked(0, 5, 3);
+            recorder.planLeft(0, "the program joins");
+            recorder.waits(0, 10, 20, 30);
+            recording.stop();
+            recording.dump(file);
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file);
+        List<RecordedEvent> plans = named(events, "org.horovod4j.Plan");
+        assertThat(plans)
+                .extracting(event -> event.getString("reason"))
+                .containsExactlyInAnyOrder("another rank left it", "the program joins");
+        assertThat(plans)
+                .filteredOn(event -> event.getInt("processSet") == 0)
+                .singleElement()
+                .satisfies(
+                        event -> {
+                            assertThat(event.getInt("rank")).isEqualTo(7);
+                            assertThat(event.getLong("plan")).isEqualTo(5);
+                            assertThat(event.getInt("batches")).isEqualTo(3);
+                            assertThat(event.getDuration()).isPositive();
+                        });
+        assertThat(named(events, "org.horovod4j.Waits"))
+                .singleElement()
+                .satisfies(
+                        event -> {
+                            assertThat(event.getLong("spinning")).isEqualTo(10);
+                            assertThat(event.getLong("yielding")).isEqualTo(20);
+                            assertThat(event.getLong("sleeping")).isEqualTo(30);
+                        });
+    }
+
     private static List<RecordedEvent> named(List<RecordedEvent> events, String name) {
         return events.stream()
                 .filter(event -> event.getEventType().getName().equals(name))
@@ -75,6 +112,8 @@ final class JfrRecorderTest {
             recording.disable("org.horovod4j.Collective");
             recording.disable("org.horovod4j.Negotiation");
             recording.disable("org.horovod4j.Cycle");
+            recording.disable("org.horovod4j.Plan");
+            recording.disable("org.horovod4j.Waits");
             recording.start();
             assertThat(recorder.isOn()).isFalse();
             recording.enable("org.horovod4j.Cycle");
