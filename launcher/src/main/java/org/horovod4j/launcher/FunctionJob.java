@@ -28,7 +28,9 @@ record FunctionJob(
     /// Runs the job, and returns when all its processes have exited.
     ///
     /// @return what the function returned, by rank
-    List<@Nullable Object> run(ObjectCodec codec) {
+    ///
+    /// @param codec knows the classes of the function's program, as `loader` does
+    List<@Nullable Object> run(ObjectCodec codec, ClassLoader loader) {
         TerminationSignals terminationSignals = TerminationSignals.manual();
         int exitCode = await(AsyncValue.of(() -> start(terminationSignals)), terminationSignals);
         if (terminationSignals.anyReceived()) {
@@ -36,7 +38,7 @@ record FunctionJob(
         }
         RankOutcomes.RankFailure rankFailure = outcomes.firstFailure().orElse(null);
         if (rankFailure != null) {
-            throw exception(rankFailure);
+            throw exception(rankFailure, loader);
         }
         if (exitCode != 0) {
             throw new LaunchException(launcherConsole.lastMessage());
@@ -84,10 +86,10 @@ record FunctionJob(
         }
     }
 
-    private LaunchException exception(RankOutcomes.RankFailure rankFailure) {
+    private LaunchException exception(RankOutcomes.RankFailure rankFailure, ClassLoader loader) {
         return switch (rankFailure) {
             case RankOutcomes.Threw(int rank, var functionFailure) ->
-                    LaunchException.threw(rank, host(rank), functionFailure);
+                    LaunchException.threw(rank, host(rank), functionFailure.thrown(), loader);
             case RankOutcomes.Died(int rank, String how) ->
                     LaunchException.died(rank, host(rank), how, details());
         };

@@ -1,7 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.HorovodException;
-import org.horovod4j.launcher.function.FunctionFailure;
+import org.horovod4j.launcher.function.ThrownException;
 import org.jspecify.annotations.Nullable;
 
 import java.util.OptionalInt;
@@ -9,7 +9,8 @@ import java.util.OptionalInt;
 /// A launched function did not return on all ranks. The message says which rank failed first, on
 /// which host, and how. All processes of the job have exited.
 ///
-/// If the function threw an exception, the cause prints like that exception.
+/// If the function threw an exception, that is the cause: with its class if this program has it, its
+/// message, and the frames of that rank.
 public final class LaunchException extends HorovodException {
     private static final long serialVersionUID = 1L;
     private static final int NO_RANK = -1;
@@ -29,11 +30,13 @@ public final class LaunchException extends HorovodException {
         this(NO_RANK, message, cause);
     }
 
-    static LaunchException threw(int rank, String host, FunctionFailure functionFailure) {
+    /// @param loader of the classes of the launching program
+    static LaunchException threw(
+            int rank, String host, ThrownException thrown, ClassLoader loader) {
         return new LaunchException(
                 rank,
-                "rank %d on %s threw %s".formatted(rank, host, functionFailure.summary()),
-                new RemoteThrowable(functionFailure.trace()));
+                "rank %d on %s threw %s".formatted(rank, host, thrown.text()),
+                thrown.restore(loader));
     }
 
     static LaunchException died(int rank, String host, String how, String details) {
@@ -47,21 +50,5 @@ public final class LaunchException extends HorovodException {
     /// The rank that failed first, if it was a rank that failed.
     public OptionalInt rank() {
         return rank == NO_RANK ? OptionalInt.empty() : OptionalInt.of(rank);
-    }
-
-    /// An exception that a rank threw, with the stack trace of that rank as text.
-    private static final class RemoteThrowable extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        RemoteThrowable(String trace) {
-            super(trace, null, false, false);
-        }
-
-        /// Without the name of this class, so that it prints like the original exception.
-        @Override
-        @SuppressWarnings("OverrideThrowableToString")
-        public String toString() {
-            return String.valueOf(getMessage());
-        }
     }
 }

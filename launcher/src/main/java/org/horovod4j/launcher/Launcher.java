@@ -53,7 +53,8 @@ import java.util.function.Consumer;
 ///
 /// The call returns when all processes of the job have exited. An interrupt of the calling thread
 /// ends the job. The output of the processes goes to `System.out` and `System.err` of this program,
-/// each line with its rank. `docs/in-program.md` describes how the function reaches the processes,
+/// each line with its rank; the launcher itself prints nothing unless [#verbose] is set.
+/// `docs/in-program.md` describes how the function reaches the processes,
 /// and what it may use and return.
 ///
 /// One thread sets up a launcher. It may then run any number of functions.
@@ -218,7 +219,8 @@ public final class Launcher {
         return this;
     }
 
-    /// Prints each step of the launch.
+    /// Prints each step of the launch, and messages about the job. Without this the launcher prints
+    /// only the output of the processes; a failure is thrown.
     public Launcher verbose() {
         verbose = true;
         return this;
@@ -287,6 +289,9 @@ public final class Launcher {
         RankOutcomes rankOutcomes = new RankOutcomes();
         LauncherConsole launcherConsole =
                 new LauncherConsole(out == null ? System.out : out, err == null ? System.err : err);
+        if (!verbose) {
+            launcherConsole.hideMessages();
+        }
         try (FunctionServer server =
                 new FunctionServer(
                         settings.secret(),
@@ -314,7 +319,7 @@ public final class Launcher {
                             GpuDemand.NONE);
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
             return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
-                    .run(encoder.codec());
+                    .run(encoder.codec(), encoder.loader());
         }
     }
 

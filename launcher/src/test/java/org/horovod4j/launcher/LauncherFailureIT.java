@@ -62,11 +62,34 @@ class LauncherFailureIT {
         assertThat(thrown)
                 .hasMessage("rank 1 on localhost threw java.lang.IllegalStateException: no data");
         assertThat(thrown.rank()).hasValue(1);
+        assertThat(thrown)
+                .cause()
+                .isExactlyInstanceOf(IllegalStateException.class)
+                .hasMessage("no data")
+                .hasCauseExactlyInstanceOf(IOException.class);
+        assertThat(thrown.getCause().getStackTrace()[0].getClassName())
+                .isEqualTo(LauncherFailureIT.class.getName());
+        assertThat(lines).noneMatch(line -> line.contains("horovodrun"));
         assertThat(printed(thrown))
                 .contains("Caused by: java.lang.IllegalStateException: no data")
                 .contains("at org.horovod4j.launcher.LauncherFailureIT.lambda$")
                 .contains("Caused by: java.io.IOException: disk full");
         assertNoProcessesLeft();
+    }
+
+    @Test
+    void messagesOfLauncherAreShownOnRequest() {
+        assertThatThrownBy(
+                        () ->
+                                Launcher.processes(1)
+                                        .verbose()
+                                        .output(lines::add)
+                                        .execute(
+                                                _ -> {
+                                                    throw new IOException("disk full");
+                                                }))
+                .hasRootCauseMessage("disk full");
+        assertThat(lines).anyMatch(line -> line.startsWith("horovodrun: each rank runs: "));
     }
 
     @Test

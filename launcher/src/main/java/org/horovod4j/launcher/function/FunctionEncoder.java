@@ -48,6 +48,11 @@ public final class FunctionEncoder {
         return reader;
     }
 
+    /// Loads the classes of the function's program.
+    public ClassLoader loader() {
+        return loader;
+    }
+
     /// A codec that knows the classes of the function's program.
     public ObjectCodec codec() {
         return new ObjectCodec(loader);

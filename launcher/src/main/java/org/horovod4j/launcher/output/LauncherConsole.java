@@ -48,6 +48,7 @@ public final class LauncherConsole {
     private final Set<StandardStream> closed = new HashSet<>();
     private boolean hasStatus;
     private boolean hasOutput;
+    private boolean hidesMessages;
     private String lastMessage = "";
     private Supplier<String> timestamp = OutputTargets.timestamp(false);
 
@@ -151,12 +152,20 @@ public final class LauncherConsole {
         timestamp = OutputTargets.timestamp(true);
     }
 
+    /// Keeps messages that follow without printing them, for a program that gets them as exceptions.
+    public synchronized void hideMessages() {
+        hidesMessages = true;
+    }
+
     /// Prints a message of the launcher on standard error, after `horovodrun: `. Control characters
     /// are escaped: the message may quote a host, ssh or the name of a process, and a terminal would
     /// obey them.
     public synchronized void printMessage(String message) {
         String text = printable(message);
         lastMessage = text.strip();
+        if (hidesMessages) {
+            return;
+        }
         String time = timestamp.get();
         print(StandardStream.STDERR, ("horovodrun: " + text).replaceAll("(?m)^", time) + "\n");
     }

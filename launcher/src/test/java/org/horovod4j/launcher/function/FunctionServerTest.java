@@ -45,7 +45,7 @@ class FunctionServerTest {
     }
 
     private static FunctionFailure failure(boolean isPeerLoss) {
-        return new FunctionFailure("summary", "trace", isPeerLoss);
+        return new FunctionFailure(ThrownException.of(new IOException("summary")), isPeerLoss);
     }
 
     @Test
