@@ -10,6 +10,8 @@ import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.autotune.Knob;
 import org.horovod4j.runtime.autotune.SearchSpace;
+import org.horovod4j.runtime.stall.ProgramThread;
+import org.horovod4j.runtime.stall.RankReport;
 import org.horovod4j.runtime.stall.StallInspector;
 import org.horovod4j.runtime.stall.StateReport;
 import org.horovod4j.transport.Topology;
@@ -88,13 +90,23 @@ public final class Rank implements AutoCloseable {
 
     private void start() {
         // First: ranks that have started already may request a report.
-        context.state().setReportSupplier(() -> processSets.report().encode());
+        context.state().setReportSupplier(this::encodedReport);
         if (LOG.isLoggable(Level.DEBUG)) {
             StartReport.of(context).lines().forEach(line -> LOG.log(Level.DEBUG, line));
         }
         allRanks = processSets.world(context.memory());
         tracing.begin();
         stallInspector.start();
+    }
+
+    /// The report for other ranks, with the threads of the program. If several ranks share a JVM, it
+    /// is unknown which threads are whose.
+    private byte[] encodedReport() {
+        long pid = context.members().get(context.rank()).pid();
+        long ranksOfProcess =
+                context.members().stream().filter(member -> member.pid() == pid).count();
+        RankReport report = processSets.report();
+        return (ranksOfProcess == 1 ? report.with(ProgramThread.capture()) : report).encode();
     }
 
     /// Rank 0 tunes for all ranks. A result is kept when the number of ranks changes: a search

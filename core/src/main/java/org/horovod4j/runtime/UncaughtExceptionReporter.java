@@ -4,12 +4,12 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.log.Log;
+import org.horovod4j.runtime.stall.ProgramThread;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -27,12 +27,6 @@ import java.util.stream.Stream;
 /// The log of level `DEBUG` has the stack traces of both.
 public final class UncaughtExceptionReporter {
     private static final Logger LOGGER = Log.of(UncaughtExceptionReporter.class);
-    private static final String OURS = "org.horovod4j.";
-
-    /// Programs of this project, whose frames count as those of a user.
-    private static final List<String> PROGRAMS =
-            List.of("org.horovod4j.examples.", "org.horovod4j.launcher.");
-
     private static final int MAX_CAUSES = 100;
 
     private final BooleanSupplier exiting;
@@ -83,16 +77,11 @@ public final class UncaughtExceptionReporter {
         String first = thrown.toString().lines().findFirst().orElse("");
         String place =
                 Arrays.stream(thrown.getStackTrace())
-                        .filter(UncaughtExceptionReporter::isOfProgram)
+                        .filter(ProgramThread::isOfProgram)
                         .findFirst()
                         .map(frame -> " (at %s)".formatted(frame))
                         .orElse("");
         return "Exception in thread \"%s\" %s%s".formatted(thread.getName(), first, place);
-    }
-
-    private static boolean isOfProgram(StackTraceElement frame) {
-        String type = frame.getClassName();
-        return !type.startsWith(OURS) || PROGRAMS.stream().anyMatch(type::startsWith);
     }
 
     @SuppressWarnings("CatchAndPrintStackTrace") // no caller is left to handle it

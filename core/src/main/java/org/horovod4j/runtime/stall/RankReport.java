@@ -11,13 +11,29 @@ import java.util.List;
 /// @param nanoTime its clock, for ranks on other hosts to compute the difference of theirs
 /// @param sets the process sets that it is in
 /// @param processSetChanges its progress in changes of process sets
+/// @param threads of its program; empty if they were not captured
 public record RankReport(
-        long nanoTime, List<ProcessSetReport> sets, ProcessSetChanges processSetChanges) {
+        long nanoTime,
+        List<ProcessSetReport> sets,
+        ProcessSetChanges processSetChanges,
+        List<ProgramThread> threads) {
     /// The number of operations in a report; a report with more in flight gives their count.
     private static final int MAX_PENDING = 1_000;
 
     public RankReport {
         sets = List.copyOf(sets);
+        threads = List.copyOf(threads);
+    }
+
+    /// A report without threads.
+    public RankReport(
+            long nanoTime, List<ProcessSetReport> sets, ProcessSetChanges processSetChanges) {
+        this(nanoTime, sets, processSetChanges, List.of());
+    }
+
+    /// The same report with the threads of the program.
+    public RankReport with(List<ProgramThread> captured) {
+        return new RankReport(nanoTime, sets, processSetChanges, captured);
     }
 
     /// One process set.

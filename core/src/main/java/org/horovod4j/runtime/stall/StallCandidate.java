@@ -11,6 +11,9 @@ import java.util.List;
 
 /// Something that this rank waits for and that needs the programs of other ranks: it may stall.
 sealed interface StallCandidate {
+    /// Missing ranks usually hang at the same place.
+    int MAX_RANKS_WITH_THREADS = 4;
+
     /// Identifies this wait among all others.
     String key();
 
@@ -53,9 +56,11 @@ sealed interface StallCandidate {
                         .formatted(
                                 RankList.format(stall.arrived()),
                                 RankList.format(stall.missing())));
+        int shown = 0;
         for (int rank : stall.missing()) {
             text.append(
                     "\n  rank %d %s".formatted(rank, state.describeActivity(rank, processSet())));
+            text.append(shown++ < MAX_RANKS_WITH_THREADS ? state.describeThreads(rank) : "");
         }
         return text.toString();
     }

@@ -162,6 +162,16 @@ public record StateReport(List<@Nullable RankReport> reports) {
                 .orElse("has nothing in flight: its program is doing something else");
     }
 
+    /// Where the threads of a rank's program are, in lines; empty if that is unknown.
+    String describeThreads(int rank) {
+        RankReport report = reports.get(rank);
+        StringBuilder text = new StringBuilder();
+        if (report != null) {
+            report.threads().forEach(thread -> text.append(thread.describe("    ")));
+        }
+        return text.toString();
+    }
+
     private static boolean isBusy(ProcessSetReport set) {
         return set.joined() || !set.pending().isEmpty();
     }

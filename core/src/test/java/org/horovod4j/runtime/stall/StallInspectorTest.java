@@ -109,6 +109,26 @@ final class StallInspectorTest {
     }
 
     @Test
+    void threadsOfMissingRankAreShown() {
+        ProgramThread thread =
+                new ProgramThread(
+                        "main", "RUNNABLE", List.of("at com.example.Data.read(Data.java:7)"));
+        reports.set(0, joined(70, 7, 61));
+        reports.set(1, joined(65, 7, 61));
+        reports.set(2, computing(61).with(List.of(thread)));
+        inspect();
+        assertThat(warnings)
+                .singleElement()
+                .asString()
+                .contains(
+                        """
+                          rank 2 has nothing in flight: its program is doing something else
+                            thread main, RUNNABLE
+                              at com.example.Data.read(Data.java:7)
+                        """);
+    }
+
+    @Test
     void joinIsNoStallWhileOtherRanksTrain() {
         for (int step = 0; step < 10; step++) {
             reports.set(0, joined(600 + step, 7 + step, 3)); // it takes part in each of their steps
