@@ -49,6 +49,16 @@ public final class Options {
                     .in(OptionGroup.WORLD)
                     .help("The number of processes on this host.");
 
+    public static final Option<Integer> HOST_PROCESSORS =
+            Option.integer()
+                    .environment("HOROVOD_HOST_PROCESSORS")
+                    .whenUnset("the processors that the JVM sees")
+                    .atLeast(1)
+                    .in(OptionGroup.WORLD)
+                    .help(
+                            "The number of processors of this host. Set for processes that are bound to"
+                                    + " some of them, and so see only these.");
+
     public static final Option<Integer> CROSS_RANK =
             Option.integer()
                     .environment("HOROVOD_CROSS_RANK")
@@ -260,6 +270,7 @@ public final class Options {
                                     SIZE,
                                     LOCAL_RANK,
                                     LOCAL_SIZE,
+                                    HOST_PROCESSORS,
                                     CROSS_RANK,
                                     CROSS_SIZE,
                                     HOSTNAME,

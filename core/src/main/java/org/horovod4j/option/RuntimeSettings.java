@@ -18,6 +18,7 @@ import java.util.Set;
 /// @param groupFusion whether groups may be fused with other operations
 /// @param planLocking whether repeated steps run without negotiation
 /// @param helperThreads how many threads help with large tensors; empty to use idle cores
+/// @param hostProcessors the processors of the host; empty for those that the JVM sees
 /// @param tls whether connections are encrypted
 /// @param joinAverage the divisor of an average while some ranks have joined
 /// @param threadAffinity the processor of each rank of a host; empty to bind no thread
@@ -28,6 +29,7 @@ public record RuntimeSettings(
         boolean groupFusion,
         boolean planLocking,
         OptionalInt helperThreads,
+        OptionalInt hostProcessors,
         boolean tls,
         JoinAverage joinAverage,
         List<Integer> threadAffinity,
@@ -58,10 +60,8 @@ public record RuntimeSettings(
                 environment.get(RuntimeOptions.CACHE_CAPACITY),
                 !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
                 environment.get(RuntimeOptions.PLAN_LOCKING),
-                environment
-                        .find(RuntimeOptions.HELPER_THREADS)
-                        .map(OptionalInt::of)
-                        .orElse(OptionalInt.empty()),
+                find(environment, RuntimeOptions.HELPER_THREADS),
+                find(environment, Options.HOST_PROCESSORS),
                 environment.get(Options.TLS),
                 environment.get(RuntimeOptions.JOIN_AVERAGE),
                 threadAffinity(environment),
@@ -70,6 +70,10 @@ public record RuntimeSettings(
                 AutotuneSettings.from(environment),
                 log(environment),
                 FrameworkSettings.from(environment));
+    }
+
+    private static OptionalInt find(Environment environment, Option<Integer> option) {
+        return environment.find(option).map(OptionalInt::of).orElse(OptionalInt.empty());
     }
 
     /// The same for one generation of an elastic job.
@@ -81,6 +85,7 @@ public record RuntimeSettings(
                 groupFusion,
                 planLocking,
                 helperThreads,
+                hostProcessors,
                 tls,
                 joinAverage,
                 threadAffinity,

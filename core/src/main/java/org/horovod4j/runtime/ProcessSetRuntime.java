@@ -88,7 +88,10 @@ final class ProcessSetRuntime {
             List<RankInfo> members,
             SharedMemory memory) {
         Topology topology = Topology.of(set.rank(), members);
-        int cores = Runtime.getRuntime().availableProcessors();
+        int cores =
+                context.settings()
+                        .hostProcessors()
+                        .orElse(Runtime.getRuntime().availableProcessors());
         boolean oversubscribed = topology.localSize() > cores;
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
         IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);

@@ -38,6 +38,21 @@ class BindingIT {
     }
 
     @Test
+    void boundRanksKnowTheProcessorsOfTheHost() throws Exception {
+        assertThat(
+                        output(
+                                Map.of(),
+                                "-np",
+                                "2",
+                                "--bind-to",
+                                "core",
+                                "sh",
+                                "-c",
+                                "echo $HOROVOD_HOST_PROCESSORS"))
+                .containsOnly(String.valueOf(Runtime.getRuntime().availableProcessors()));
+    }
+
+    @Test
     void variableBindsToo() throws Exception {
         assertThat(output(Map.of("HOROVOD_BIND_TO", "core"), "-np", "2", "sh", "-c", PROCESSORS))
                 .isEqualTo(

@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 /// see how many processors they have.
 final class CpuBinding {
     static final String BIND_TO = "HOROVOD_BIND_TO";
+    static final String HOST_PROCESSORS = "HOROVOD_HOST_PROCESSORS";
     private static final String LOCAL_RANK = "HOROVOD_LOCAL_RANK";
     private static final String LOCAL_SIZE = "HOROVOD_LOCAL_SIZE";
     private static final Path SYSTEM = Path.of("/sys/devices/system");
@@ -22,16 +23,17 @@ final class CpuBinding {
 
     private @Nullable CpuTopology topology;
 
-    /// The words before a command that bind it; none if it is not bound.
+    /// Adds the words that bind a process, if its variables ask for it. The process also learns how
+    /// many processors the host has, because it sees only its own.
     ///
-    /// @param variables of the process
     /// @throws IOException when it cannot be bound
-    List<String> prefix(Map<String, String> variables) throws IOException {
+    void bind(ProcessBuilder builder) throws IOException {
+        Map<String, String> variables = builder.environment();
         String target = variables.getOrDefault(BIND_TO, "").strip().toLowerCase(Locale.ROOT);
         String localRank = variables.get(LOCAL_RANK);
         String localSize = variables.get(LOCAL_SIZE);
         if (target.isEmpty() || target.equals("none") || localRank == null || localSize == null) {
-            return List.of();
+            return;
         }
         if (SearchPath.of(variables.getOrDefault("PATH", "")).lookUp("taskset").isEmpty()) {
             throw new IOException("--bind-to needs the command taskset. Install util-linux");
@@ -42,10 +44,16 @@ final class CpuBinding {
                         target.equals("numa") ? known.nodes() : known.cores(),
                         Integer.parseInt(localRank),
                         Integer.parseInt(localSize));
-        return List.of(
-                "taskset",
-                "-c",
-                processors.stream().map(String::valueOf).collect(Collectors.joining(",")));
+        builder.command()
+                .addAll(
+                        List.of(
+                                "taskset",
+                                "-c",
+                                processors.stream()
+                                        .map(String::valueOf)
+                                        .collect(Collectors.joining(","))));
+        int all = known.nodes().stream().mapToInt(List::size).sum();
+        variables.put(HOST_PROCESSORS, String.valueOf(all));
     }
 
     /// Read once: a large machine has hundreds of files.

@@ -132,7 +132,7 @@ public final class LocalHost implements HostAgent {
         builder.environment().keySet().removeIf(LocalHost::isNotInherited);
         builder.environment().putAll(variables);
         builder.command().add("setsid");
-        builder.command().addAll(cpuBinding.prefix(builder.environment()));
+        cpuBinding.bind(builder);
         builder.command().addAll(command);
         String secret = variables.get(SECRET_FILE);
         if (secret == null) {
