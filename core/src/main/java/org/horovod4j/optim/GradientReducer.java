@@ -5,6 +5,7 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
 import org.horovod4j.optim.LaunchGroups.Group;
+import org.horovod4j.option.FrameworkSettings;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -34,6 +35,7 @@ public final class GradientReducer {
     private final GradientLayouts layouts;
     private final GradientArithmetic gradientArithmetic = new GradientArithmetic();
     private final OverlapTimer overlapTimer = new OverlapTimer();
+    private final ParameterCheck parameterCheck;
 
     private GradientSettings settings;
     private GradientReduction gradientReduction;
@@ -63,6 +65,13 @@ public final class GradientReducer {
         this.settings = settings;
         this.gradientReduction = reductionOf(settings);
         this.layouts = newLayouts();
+        this.parameterCheck =
+                new ParameterCheck(
+                        processSet,
+                        gradients,
+                        parameter -> !groups.isLocal(parameter),
+                        settings.prefix() + " parameter check",
+                        isSingleRank() ? 0 : checkInterval());
         this.passes = new int[names.size()];
         this.launched = new boolean[names.size()];
     }
@@ -80,6 +89,11 @@ public final class GradientReducer {
                 chosen.compressor(),
                 new Scale(mean / factor, factor),
                 gradientArithmetic);
+    }
+
+    private int checkInterval() {
+        return settings.parameterCheckInterval()
+                .orElseGet(() -> FrameworkSettings.of(processSet).parameterCheckInterval());
     }
 
     private GradientLayouts newLayouts() {
@@ -205,15 +219,17 @@ public final class GradientReducer {
     }
 
     /// Launches the gradients that are not launched yet, even if the window is incomplete, waits
-    /// for all, passes the results to [Gradients#setReduced] and begins a new window.
+    /// for all, passes the results to [Gradients#setReduced] and begins a new window. In the first
+    /// step, and then once in a number of steps, checks that all ranks have the same parameters.
     ///
     /// @throws IllegalStateException when there were more backward passes than a window has
+    /// @throws org.horovod4j.MismatchException when the parameters of the ranks differ
     /// @throws org.horovod4j.HorovodException when a reduction failed
     public synchronized void synchronize() {
         Throwable first = finishWindow();
         overlapTimer.stepCompleted();
         switch (first) {
-            case null -> {}
+            case null -> parameterCheck.countStep();
             case Error error -> throw error;
             case RuntimeException exception -> throw exception;
             default -> throw new IllegalStateException(first);

@@ -4,6 +4,7 @@ import org.horovod4j.Compressor;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.compression.Compression;
 
+import java.util.OptionalInt;
 import java.util.function.Predicate;
 
 /// How gradients are reduced: the options of `DistributedOptimizer` in every framework.
@@ -30,6 +31,8 @@ import java.util.function.Predicate;
 ///     ranks, as an average over a loss that all ranks share would be
 /// @param prefix of the names of collectives: two optimizers that reduce gradients at the same time
 ///     need different prefixes
+/// @param parameterCheckInterval how many steps pass between two checks that all ranks have the same
+///     parameters; 0 for no check, empty for `HOROVOD_PARAMETER_CHECK_INTERVAL`
 public record GradientSettings(
         ReduceOp op,
         Compressor compressor,
@@ -40,7 +43,8 @@ public record GradientSettings(
         boolean sparseAsDense,
         Predicate<String> local,
         boolean scaleLocalGradients,
-        String prefix) {
+        String prefix,
+        OptionalInt parameterCheckInterval) {
     public static final GradientSettings DEFAULT =
             new GradientSettings(
                     ReduceOp.AVERAGE,
@@ -52,7 +56,8 @@ public record GradientSettings(
                     false,
                     _ -> false,
                     true,
-                    "gradient");
+                    "gradient",
+                    OptionalInt.empty());
 
     public GradientSettings {
         switch (op) {
@@ -75,6 +80,11 @@ public record GradientSettings(
                     predivideFactor %s splits the division of an average, but op is %s
                     Leave it at 1, or reduce by AVERAGE."""
                             .formatted(predivideFactor, op));
+        }
+        if (parameterCheckInterval.orElse(0) < 0) {
+            throw new IllegalArgumentException(
+                    "parameterCheckInterval is at least 0, not "
+                            + parameterCheckInterval.getAsInt());
         }
         if (averageAccumulated && op == ReduceOp.ADASUM) {
             throw new IllegalArgumentException(
@@ -101,7 +111,8 @@ public record GradientSettings(
                 sparseAsDense,
                 local,
                 scaleLocalGradients,
-                prefix);
+                prefix,
+                parameterCheckInterval);
     }
 
     /// Builds settings; [#build] checks them.
@@ -116,6 +127,7 @@ public record GradientSettings(
         private Predicate<String> local = DEFAULT.local;
         private boolean scaleLocalGradients = DEFAULT.scaleLocalGradients;
         private String prefix = DEFAULT.prefix;
+        private OptionalInt parameterCheckInterval = DEFAULT.parameterCheckInterval;
 
         private Builder() {}
 
@@ -169,6 +181,11 @@ public record GradientSettings(
             return this;
         }
 
+        public Builder parameterCheckInterval(int steps) {
+            parameterCheckInterval = OptionalInt.of(steps);
+            return this;
+        }
+
         public GradientSettings build() {
             return new GradientSettings(
                     op,
@@ -180,7 +197,8 @@ public record GradientSettings(
                     sparseAsDense,
                     local,
                     scaleLocalGradients,
-                    prefix);
+                    prefix,
+                    parameterCheckInterval);
         }
     }
 }

@@ -1,6 +1,9 @@
 package org.horovod4j.optim;
 
+import org.horovod4j.Tensor;
+
 import java.util.List;
+import java.util.Optional;
 
 /// The parameters of a framework and their gradients, by position.
 ///
@@ -31,4 +34,11 @@ public interface Gradients {
     /// sparse one is in new memory, with unique rows in ascending order; it is dense if that is
     /// smaller, or if it was not exchanged.
     void setReduced(int parameter, Gradient reduced);
+
+    /// The value of the parameter, in the memory of the framework or as a copy, if all ranks should
+    /// have the same value: the reducer checks that from time to time. Empty if ranks may differ, as
+    /// in the running statistics of a batch norm.
+    default Optional<Tensor> value(int parameter) {
+        return Optional.empty();
+    }
 }

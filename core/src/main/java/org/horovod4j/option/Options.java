@@ -263,6 +263,17 @@ public final class Options {
                                     + " overlapping can pay; `on` always uses them; `off` reduces"
                                     + " gradients after backward.");
 
+    public static final Option<Integer> PARAMETER_CHECK_INTERVAL =
+            Option.integer("parameter-check-interval")
+                    .environment("HOROVOD_PARAMETER_CHECK_INTERVAL")
+                    .byDefault(500)
+                    .atLeast(0)
+                    .in(OptionGroup.FRAMEWORKS)
+                    .help(
+                            "How many steps pass between two checks that all ranks have the same"
+                                    + " parameters. The first step is always checked, unless this is 0:"
+                                    + " then there is no check.");
+
     private static final List<Option<?>> ALL =
             Stream.concat(
                             Stream.of(
@@ -292,7 +303,8 @@ public final class Options {
                                     SHM_FOLDER,
                                     KERNELS,
                                     ALLREDUCE_ALGORITHM,
-                                    GRADIENT_HOOKS),
+                                    GRADIENT_HOOKS,
+                                    PARAMETER_CHECK_INTERVAL),
                             Stream.concat(
                                     ElasticOptions.all().stream(), RuntimeOptions.all().stream()))
                     .toList();

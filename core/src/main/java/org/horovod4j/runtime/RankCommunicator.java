@@ -24,6 +24,7 @@ import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.sparse.SparseAllreduce;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.CompositeCall;
+import org.horovod4j.spi.JoinCounter;
 import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
@@ -37,7 +38,7 @@ import java.util.stream.IntStream;
 /// Checks a program's calls as far as one rank can check them alone ([ArgumentChecks]), and submits
 /// them as requests.
 final class RankCommunicator
-        implements Communicator, FrameworkSettings.Source, CompositeCall.Marker {
+        implements Communicator, FrameworkSettings.Source, CompositeCall.Marker, JoinCounter {
     private final RankSet set;
     private final int rank;
     private final int size;
@@ -383,6 +384,11 @@ final class RankCommunicator
     @Override
     public int join() {
         return open().agent.join();
+    }
+
+    @Override
+    public int completedJoins() {
+        return open().agent.completedJoins();
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 
 /// Gradients in arrays. A backward pass is an addition.
@@ -17,6 +18,7 @@ final class FakeGradients implements Gradients {
     private final Map<String, float[]> gradients = new LinkedHashMap<>();
     private final Map<String, SparseTensor> sparse = new LinkedHashMap<>();
     private final Set<String> frozen = new HashSet<>();
+    private final Map<String, float[]> values = new LinkedHashMap<>();
     private boolean canAcquireDuringBackward = true;
 
     /// The acquired gradients, in order.
@@ -57,6 +59,16 @@ final class FakeGradients implements Gradients {
         gradients.replaceAll((_, gradient) -> new float[gradient.length]);
         sparse.clear();
         acquired.clear();
+    }
+
+    /// Sets the value that all ranks should have.
+    void setValue(String name, float[] value) {
+        values.put(name, value);
+    }
+
+    @Override
+    public Optional<Tensor> value(int parameter) {
+        return Optional.ofNullable(values.get(names.get(parameter))).map(Tensor::of);
     }
 
     void freeze(String name, boolean yes) {

@@ -19,6 +19,7 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -62,6 +63,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final Function<Throwable, HorovodException> explain;
     private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
     private final Thread thread;
+    private final AtomicInteger completedJoins = new AtomicInteger();
     private volatile @Nullable HorovodException closed;
 
     /// A thread of the program that waits while another thread drives. Thread `hvd-cycle` stops
@@ -200,7 +202,14 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     public int join() {
         TensorEntry<Integer> last = new TensorEntry<>(Request.join(), new Operation.Join(), this);
         queue.join(last);
-        return last.join();
+        int rank = last.join();
+        completedJoins.incrementAndGet();
+        return rank;
+    }
+
+    /// How many joins of this rank are complete.
+    public int completedJoins() {
+        return completedJoins.get();
     }
 
     /// The entries in flight.

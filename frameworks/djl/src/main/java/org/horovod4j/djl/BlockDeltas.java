@@ -19,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /// The change of each parameter by the wrapped optimizer, which Adasum combines.
 ///
@@ -53,6 +54,11 @@ final class BlockDeltas implements Gradients {
     @Override
     public List<String> names() {
         return parameters.names();
+    }
+
+    @Override
+    public Optional<Tensor> value(int parameter) {
+        return parameters.replicatedValue(parameter);
     }
 
     @Override

@@ -75,6 +75,11 @@ final class BlockGradients implements SparseGradients {
     }
 
     @Override
+    public Optional<Tensor> value(int parameter) {
+        return parameters.replicatedValue(parameter);
+    }
+
+    @Override
     public boolean isTrainable(int parameter) {
         return parameters.isTrainable(parameter);
     }

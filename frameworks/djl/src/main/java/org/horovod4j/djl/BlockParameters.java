@@ -5,11 +5,14 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.util.Pair;
 
+import org.horovod4j.Tensor;
+
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /// The parameters of a block, by position, with their names, which are the same on all ranks, and DJL's
 /// ids, which are not.
@@ -62,6 +65,24 @@ final class BlockParameters {
     boolean isTrainable(int position) {
         Parameter parameter = parameters.get(position);
         return parameter.requiresGradient() && parameter.isInitialized();
+    }
+
+    /// The value, if all ranks should have the same: that of a trainable parameter or a frozen weight.
+    /// Other arrays, such as running statistics, change in forward passes and may differ.
+    Optional<Tensor> replicatedValue(int position) {
+        return isReplicated(position)
+                ? Optional.of(TensorView.of(array(position)).tensor())
+                : Optional.empty();
+    }
+
+    private boolean isReplicated(int position) {
+        Parameter parameter = parameters.get(position);
+        return parameter.isInitialized()
+                && (parameter.requiresGradient()
+                        || switch (parameter.getType()) {
+                            case WEIGHT, BIAS, GAMMA, BETA -> true;
+                            case RUNNING_MEAN, RUNNING_VAR, OTHER -> false;
+                        });
     }
 
     BitSet trainable() {

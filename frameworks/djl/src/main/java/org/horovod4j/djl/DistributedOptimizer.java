@@ -366,6 +366,14 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
+        /// How many steps pass between two checks that all ranks have the same parameters. The first
+        /// step is always checked, unless this is 0: then there is no check. By default
+        /// `HOROVOD_PARAMETER_CHECK_INTERVAL`, which is 500.
+        public Builder parameterCheckInterval(int steps) {
+            settings.parameterCheckInterval(steps);
+            return this;
+        }
+
         /// Distinguishes optimizers of one program whose blocks have the same parameter names.
         public Builder name(String name) {
             settings.prefix(GradientSettings.DEFAULT.prefix() + "." + name);
