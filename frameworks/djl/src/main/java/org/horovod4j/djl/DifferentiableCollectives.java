@@ -1,7 +1,10 @@
 package org.horovod4j.djl;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 
+import org.horovod4j.AlltoallOptions;
+import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -11,83 +14,255 @@ import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.option.FrameworkSettings;
-import org.horovod4j.option.HookChoice;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 
 /// Collectives inside a computation: backward differentiates through them.
 ///
 /// Use them for losses and layers that need data of all ranks. Gradients of parameters do not need
-/// them: the optimizer reduces those.
+/// them: the optimizer reduces those. The gradients are those of Horovod:
+///
+/// | forward       | gradient of this rank's input                                                  |
+/// |---------------|--------------------------------------------------------------------------------|
+/// | allreduce     | the gradients of all ranks, reduced by the same op                             |
+/// | allgather     | this rank's rows of the sum of all gradients                                   |
+/// | broadcast     | the sum of all gradients on the root rank, zeros on the others                 |
+/// | alltoall      | the gradient rows, sent back to the ranks that their rows came from            |
+/// | reducescatter | the gradients of all ranks, gathered; with SUM times the number of ranks       |
+///
+/// An array is one of engine PyTorch in host memory. The name of a collective is the same on all
+/// ranks, and names that begin with `name + ".gradient"` are used too. Backward must pass through the
+/// result on every rank or on none.
+///
+/// Forward and backward wait for all ranks. If a collective fails in backward, the gradient becomes
+/// NaN, because DJL cannot throw there. The exception is thrown by the next
+/// [DistributedOptimizer#synchronize], `trainer.step()` with such an optimizer, or call of this class.
+///
+/// All methods throw `UnsupportedOperationException` when backward cannot run a collective: the engine
+/// or its version has no hooks, or the array is on a GPU.
 public final class DifferentiableCollectives {
     private DifferentiableCollectives() {}
 
     /// Reduces `array` over all ranks into a new array. Backward reduces the gradient of the result in
-    /// the same way. So each rank gets the gradient of the sum of all ranks' losses, or of their
-    /// average if `op` is AVERAGE. Backward must pass through the result on every rank or on none.
+    /// the same way. So each rank gets the gradient of the sum of all ranks' losses.
     ///
-    /// Both reductions wait for all ranks. If the reduction fails in backward, the gradient becomes
-    /// NaN, because DJL cannot throw there. The exception is thrown by the next
-    /// [DistributedOptimizer#synchronize], `trainer.step()` with such an optimizer, or call of this
-    /// method.
-    ///
-    /// @param name of the allreduce, the same on all ranks; `name + ".gradient"` is used too
-    /// @param array an array of engine PyTorch in host memory
     /// @param op AVERAGE or SUM
-    /// @throws UnsupportedOperationException when backward cannot reduce gradients: the engine or its
-    ///     version has no hooks, or the array is on a GPU
     public static NDArray allreduce(
             Communicator communicator, String name, NDArray array, ReduceOp op) {
-        requireLinear(name, op);
-        EngineAccess access = EngineAccess.of(array.getManager());
-        HookChoice choice = FrameworkSettings.of(communicator).gradientHooks();
-        BackwardHooks.Available hooks = requireHooks(name, access.hooks(choice));
-        access.rethrow();
-        DataType dataType = DataTypes.of(array.getDataType());
-        Shape shape = Shape.of(array.size());
+        Graph graph = new Graph(communicator, "allreduce", name, array);
+        graph.requireLinear(op);
+        return graph.inPlace(
+                tensor -> communicator.allreduce(name, tensor, op),
+                gradient -> communicator.allreduce(graph.gradientName, gradient, op));
+    }
 
-        // new contiguous memory that is part of the graph; duplicate() is not part of it
-        NDArray result = array.flatten().add(0);
-        MemorySegment memory =
-                access.memory(result)
-                        .orElseThrow(() -> unsupported(name, "the array is not on the host"));
-        communicator.allreduce(name, Tensor.of(memory, dataType, shape), op);
-        if (hooks.requiresGradient(result)) {
-            hooks.transformGradient(
-                    result,
-                    gradient ->
-                            communicator.allreduce(
-                                    name + ".gradient", Tensor.of(gradient, dataType, shape), op));
+    /// Joins the ranks' arrays along the first dimension into a new array. First dimensions may differ.
+    public static NDArray allgather(Communicator communicator, String name, NDArray array) {
+        Graph graph = new Graph(communicator, "allgather", name, array);
+        long rows = array.getShape().dimension() == 0 ? 0 : array.getShape().get(0);
+        return graph.connect(
+                communicator.allgather(name, graph.tensor()),
+                gradient -> {
+                    long before = rowsBefore(communicator, graph.gradientName + ".rows", rows);
+                    Tensor sum = communicator.allreduce(graph.gradientName, gradient, ReduceOp.SUM);
+                    return rows(sum, before, rows);
+                });
+    }
+
+    /// The number of rows of lower ranks. With its rank: a rank that has joined contributes no row.
+    private static long rowsBefore(Communicator communicator, String name, long rows) {
+        Tensor own = Tensor.of(new long[] {communicator.rank(), rows}, 1, 2);
+        long[] all = communicator.allgather(name, own).toLongArray();
+        long before = 0;
+        for (int i = 0; i < all.length; i += 2) {
+            before += all[i] < communicator.rank() ? all[i + 1] : 0;
         }
-        return result.reshape(array.getShape());
+        return before;
     }
 
-    /// The gradient of a sum is the sum of gradients. Other reductions have no such simple gradient.
-    private static void requireLinear(String name, ReduceOp op) {
-        switch (op) {
-            case AVERAGE, SUM -> {}
-            case MIN, MAX, PRODUCT, ADASUM ->
-                    throw new IllegalArgumentException(
-                            """
-                            differentiable allreduce of '%s': %s has no gradient that can be reduced
-                            Use AVERAGE or SUM."""
-                                    .formatted(name, op));
+    /// A copy of rows, in memory that stays valid.
+    private static Tensor rows(Tensor tensor, long from, long count) {
+        long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
+        return Tensor.of(
+                        tensor.segment().asSlice(from * rowBytes, count * rowBytes),
+                        tensor.dataType(),
+                        tensor.shape().withRows(count))
+                .copy();
+    }
+
+    /// The array of `rootRank`, as a new array. All ranks pass an array of the same type and shape.
+    public static NDArray broadcast(
+            Communicator communicator, String name, NDArray array, int rootRank) {
+        Graph graph = new Graph(communicator, "broadcast", name, array);
+        return graph.inPlace(
+                tensor -> communicator.broadcast(name, tensor, rootRank),
+                gradient -> {
+                    Tensor sum = communicator.allreduce(graph.gradientName, gradient, ReduceOp.SUM);
+                    if (communicator.rank() != rootRank) {
+                        sum.segment().fill((byte) 0);
+                    }
+                    return sum;
+                });
+    }
+
+    /// Sends rows of `array` to each rank; the options say how many each rank gets.
+    public static AlltoallArray alltoall(
+            Communicator communicator, String name, NDArray array, AlltoallOptions options) {
+        Graph graph = new Graph(communicator, "alltoall", name, array);
+        AlltoallResult received = communicator.alltoall(name, graph.tensor(), options);
+        AlltoallOptions back =
+                options.processSet()
+                        .map(AlltoallOptions.splits(received.receivedSplits())::in)
+                        .orElseGet(() -> AlltoallOptions.splits(received.receivedSplits()));
+        NDArray result =
+                graph.connect(
+                        received.tensor(),
+                        gradient -> {
+                            Tensor whole = Tensor.zeros(graph.dataType, graph.shape);
+                            Tensor sent =
+                                    communicator
+                                            .alltoall(graph.gradientName, gradient, back)
+                                            .tensor();
+                            // rows after the last split were not sent
+                            whole.segment().asSlice(0, sent.byteSize()).copyFrom(sent.segment());
+                            return whole;
+                        });
+        return new AlltoallArray(result, ArrayCollectives.splits(received));
+    }
+
+    /// Reduces `array` over all ranks and returns to each its part of the rows, as a new array. The
+    /// first ranks get one row more if rows do not divide evenly.
+    ///
+    /// @param op AVERAGE or SUM
+    public static NDArray reducescatter(
+            Communicator communicator, String name, NDArray array, ReduceOp op) {
+        Graph graph = new Graph(communicator, "reducescatter", name, array);
+        graph.requireLinear(op);
+        return graph.connect(
+                communicator.reducescatter(name, graph.tensor(), op),
+                op == ReduceOp.SUM ? communicator.size() : 1, // as Horovod does
+                gradient -> communicator.allgather(graph.gradientName, gradient));
+    }
+
+    /// The computation that a collective becomes a part of.
+    private static final class Graph {
+        private final String collective;
+        private final String name;
+        private final String gradientName;
+        private final NDArray array;
+        private final DataType dataType;
+        private final Shape shape;
+        private final EngineAccess access;
+        private final BackwardHooks.Available hooks;
+
+        Graph(Communicator communicator, String collective, String name, NDArray array) {
+            this.collective = collective;
+            this.name = name;
+            this.gradientName = name + ".gradient";
+            this.array = array;
+            this.dataType = DataTypes.of(array.getDataType());
+            this.shape = DataTypes.shape(array);
+            this.access = EngineAccess.of(array.getManager());
+            this.hooks =
+                    switch (access.hooks(FrameworkSettings.of(communicator).gradientHooks())) {
+                        case BackwardHooks.Available available -> available;
+                        case BackwardHooks.Unavailable(String reason) ->
+                                throw unsupported("there are no hooks on gradients: " + reason);
+                    };
+            access.rethrow();
         }
-    }
 
-    private static BackwardHooks.Available requireHooks(String name, BackwardHooks backwardHooks) {
-        return switch (backwardHooks) {
-            case BackwardHooks.Available available -> available;
-            case BackwardHooks.Unavailable(String reason) ->
-                    throw unsupported(name, "there are no hooks on gradients: " + reason);
-        };
-    }
+        /// The gradient of a sum is the sum of gradients. Other reductions have no such simple gradient.
+        void requireLinear(ReduceOp op) {
+            switch (op) {
+                case AVERAGE, SUM -> {}
+                case MIN, MAX, PRODUCT, ADASUM ->
+                        throw new IllegalArgumentException(
+                                """
+                                differentiable %s of '%s': %s has no gradient that can be reduced
+                                Use AVERAGE or SUM."""
+                                        .formatted(collective, name, op));
+            }
+        }
 
-    private static UnsupportedOperationException unsupported(String name, String reason) {
-        return new UnsupportedOperationException(
-                """
-                differentiable allreduce of '%s': %s
-                Backward cannot differentiate through it. See docs/djl-engines.md."""
-                        .formatted(name, reason));
+        private UnsupportedOperationException unsupported(String reason) {
+            return new UnsupportedOperationException(
+                    """
+                    differentiable %s of '%s': %s
+                    Backward cannot differentiate through it. See docs/djl-engines.md."""
+                            .formatted(collective, name, reason));
+        }
+
+        /// The elements of the input.
+        Tensor tensor() {
+            return TensorView.of(array).tensor();
+        }
+
+        /// Runs a collective whose result has the shape of its input.
+        ///
+        /// @param forward changes a copy of the array in place
+        /// @param backward changes the gradient of the result in place
+        NDArray inPlace(UnaryOperator<Tensor> forward, UnaryOperator<Tensor> backward) {
+            // new contiguous memory that is part of the graph; duplicate() is not part of it
+            NDArray result = array.flatten().add(0);
+            Tensor _ = forward.apply(Tensor.of(memory(result), dataType, shape));
+            if (hooks.requiresGradient(result)) {
+                hooks.transformGradient(
+                        result,
+                        memory -> {
+                            Tensor _ = backward.apply(Tensor.of(memory, dataType, shape));
+                        });
+            }
+            return result.reshape(array.getShape());
+        }
+
+        /// Makes the result of a collective a part of the graph, as computed from the array.
+        ///
+        /// The engine knows no function from the one to the other. It gets one with the right shapes,
+        /// the sum of all elements, whose values are overwritten forward and backward.
+        ///
+        /// @param value the result
+        /// @param backward returns the gradient of the array for that of the result
+        NDArray connect(Tensor value, UnaryOperator<Tensor> backward) {
+            return connect(value, 1, backward);
+        }
+
+        /// @param factor by which the gradient of the array is multiplied
+        NDArray connect(Tensor value, int factor, UnaryOperator<Tensor> backward) {
+            NDManager manager = array.getManager();
+            // an array, since DJL frees a number before backward reads it
+            NDArray factors = manager.full(new ai.djl.ndarray.types.Shape(1), factor);
+            NDArray input = array.flatten().mul(factors.toType(array.getDataType(), false));
+            NDArray result =
+                    manager.zeros(ArrayCollectives.shape(value), array.getDataType())
+                            .add(input.sum());
+            memory(result).copyFrom(value.segment());
+            if (hooks.requiresGradient(result)) {
+                AtomicReference<@Nullable Tensor> inputGradient = new AtomicReference<>();
+                hooks.transformGradient(
+                        result,
+                        memory ->
+                                inputGradient.set(
+                                        backward.apply(
+                                                Tensor.of(memory, dataType, value.shape()))));
+                hooks.transformGradient(
+                        input,
+                        memory -> {
+                            Tensor gradient = inputGradient.getAndSet(null);
+                            if (gradient != null) { // otherwise the first hook failed: it is NaN
+                                memory.copyFrom(gradient.segment());
+                            }
+                        });
+            }
+            return result;
+        }
+
+        private MemorySegment memory(NDArray result) {
+            return access.memory(result)
+                    .orElseThrow(() -> unsupported("the array is not on the host"));
+        }
     }
 }

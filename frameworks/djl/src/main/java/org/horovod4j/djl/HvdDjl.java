@@ -3,11 +3,16 @@ package org.horovod4j.djl;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.training.optimizer.Optimizer;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
 
 import java.util.function.Consumer;
 
@@ -24,8 +29,8 @@ import java.util.function.Consumer;
 /// EasyTrain.fit(trainer, epochs, train, test);
 /// ```
 ///
-/// Code that has a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState] and
-/// [ShardedSampler] directly.
+/// Code that has a [Communicator] uses [DistributedOptimizer], [Parameters], [OptimizerState],
+/// [ArrayCollectives] and [ShardedSampler] directly.
 public final class HvdDjl {
     private HvdDjl() {}
 
@@ -86,6 +91,66 @@ public final class HvdDjl {
     /// [OptimizerState#broadcast].
     public static void broadcastOptimizerState(Optimizer optimizer, Model model, int rootRank) {
         OptimizerState.of(optimizer, model.getBlock()).broadcast(Hvd.communicator(), rootRank);
+    }
+
+    /// Reduces `array` over all ranks into a new array. See [ArrayCollectives] for all collectives on
+    /// arrays, and [DifferentiableCollectives] for those that are part of a loss.
+    public static NDArray allreduce(String name, NDArray array, ReduceOp op) {
+        return collectives().allreduce(name, array, op);
+    }
+
+    public static Handle<NDArray> allreduceAsync(String name, NDArray array, ReduceOp op) {
+        return collectives().allreduceAsync(name, array, op);
+    }
+
+    /// Reduces each array over all ranks, as one group.
+    public static NDList groupedAllreduce(String name, NDList arrays, ReduceOp op) {
+        return collectives().groupedAllreduce(name, arrays, op);
+    }
+
+    public static Handle<NDList> groupedAllreduceAsync(String name, NDList arrays, ReduceOp op) {
+        return collectives().groupedAllreduceAsync(name, arrays, op);
+    }
+
+    /// Joins the ranks' arrays along the first dimension. First dimensions may differ.
+    public static NDArray allgather(String name, NDArray array) {
+        return collectives().allgather(name, array);
+    }
+
+    public static Handle<NDArray> allgatherAsync(String name, NDArray array) {
+        return collectives().allgatherAsync(name, array);
+    }
+
+    /// The array of `rootRank`. All ranks pass an array of the same type and shape.
+    public static NDArray broadcast(String name, NDArray array, int rootRank) {
+        return collectives().broadcast(name, array, rootRank);
+    }
+
+    public static Handle<NDArray> broadcastAsync(String name, NDArray array, int rootRank) {
+        return collectives().broadcastAsync(name, array, rootRank);
+    }
+
+    /// Sends rows of `array` to each rank; the options say how many each rank gets.
+    public static AlltoallArray alltoall(String name, NDArray array, AlltoallOptions options) {
+        return collectives().alltoall(name, array, options);
+    }
+
+    public static Handle<AlltoallArray> alltoallAsync(
+            String name, NDArray array, AlltoallOptions options) {
+        return collectives().alltoallAsync(name, array, options);
+    }
+
+    /// Reduces `array` over all ranks and returns to each its part of the rows.
+    public static NDArray reducescatter(String name, NDArray array, ReduceOp op) {
+        return collectives().reducescatter(name, array, op);
+    }
+
+    public static Handle<NDArray> reducescatterAsync(String name, NDArray array, ReduceOp op) {
+        return collectives().reducescatterAsync(name, array, op);
+    }
+
+    private static ArrayCollectives collectives() {
+        return new ArrayCollectives(Hvd.communicator());
     }
 
     /// This rank's part of a data set, shuffled in each epoch. [ShardedSampler#batches] has more

@@ -11,6 +11,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 
+import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -72,6 +73,88 @@ class DifferentiableCollectivesIT {
                             differentiable allreduce of 'x': MAX has no gradient that can be reduced
                             Use AVERAGE or SUM.""");
         }
+    }
+
+    /// The gradients of the inputs of other collectives on one rank.
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Gradients(
+            float[] gathered,
+            float[] allgather,
+            float[] broadcast,
+            float[] exchanged,
+            float[] alltoall,
+            float[] part,
+            float[] reducescatterSum,
+            float[] reducescatterAverage) {}
+
+    /// The loss of rank r is r + 1 times the sum of its result.
+    @Test
+    void gradientsPassThroughOtherCollectives() {
+        List<Gradients> ranks = TestTraining.ranks(3).run(DifferentiableCollectivesIT::gradients);
+
+        for (Gradients each : ranks) {
+            assertThat(each.gathered).containsExactly(1, 1, 2, 2, 2, 2);
+            assertThat(each.alltoall)
+                    .as("the last row is not sent")
+                    .containsExactly(1, 2, 2, 3, 3, 3, 0);
+            assertThat(each.reducescatterSum).containsExactly(3, 3, 6, 9);
+            assertThat(each.reducescatterAverage).containsExactly(1, 1, 2, 3);
+        }
+        assertThat(ranks.get(0).allgather).as("no rows").isEmpty();
+        assertThat(ranks.get(1).allgather).containsExactly(6, 6);
+        assertThat(ranks.get(2).allgather).containsExactly(6, 6, 6, 6);
+        assertThat(ranks.get(0).broadcast).containsExactly(0, 0);
+        assertThat(ranks.get(1).broadcast).containsExactly(6, 6);
+        assertThat(ranks.get(2).broadcast).containsExactly(0, 0);
+        assertThat(ranks.get(0).exchanged).containsExactly(0, 10, 20);
+        assertThat(ranks.get(1).exchanged).containsExactly(1, 2, 11, 12, 21, 22);
+        assertThat(ranks.get(2).exchanged).containsExactly(3, 4, 5, 13, 14, 15, 23, 24, 25);
+        assertThat(ranks.get(0).part).containsExactly(30, 33);
+        assertThat(ranks.get(1).part).containsExactly(36);
+        assertThat(ranks.get(2).part).containsExactly(39);
+    }
+
+    private static Gradients gradients(Communicator comm) {
+        try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch");
+                GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            int rank = comm.rank();
+            NDArray rows = manager.full(new Shape(rank, 2), (float) rank);
+            NDArray pair = manager.create(new float[] {rank, 2 * rank});
+            NDArray seven = manager.arange(7f).add(10 * rank);
+            NDArray four = manager.arange(4f).add(10 * rank);
+            for (NDArray input : List.of(rows, pair, seven, four)) {
+                input.setRequiresGradient(true);
+            }
+            NDArray gathered = DifferentiableCollectives.allgather(comm, "gather", rows);
+            backward(collector, comm, gathered);
+            backward(collector, comm, DifferentiableCollectives.broadcast(comm, "root", pair, 1));
+            AlltoallArray exchanged =
+                    DifferentiableCollectives.alltoall(
+                            comm, "exchange", seven, AlltoallOptions.splits(1, 2, 3));
+            backward(collector, comm, exchanged.array());
+            NDArray sum = DifferentiableCollectives.reducescatter(comm, "part", four, ReduceOp.SUM);
+            backward(collector, comm, sum);
+            float[] sumGradient = four.getGradient().toFloatArray();
+            four.getGradient().muli(0);
+            backward(
+                    collector,
+                    comm,
+                    DifferentiableCollectives.reducescatter(comm, "mean", four, ReduceOp.AVERAGE));
+            return new Gradients(
+                    gathered.toFloatArray(),
+                    rows.getGradient().toFloatArray(),
+                    pair.getGradient().toFloatArray(),
+                    exchanged.array().toFloatArray(),
+                    seven.getGradient().toFloatArray(),
+                    sum.toFloatArray(),
+                    sumGradient,
+                    four.getGradient().toFloatArray());
+        }
+    }
+
+    private static void backward(GradientCollector collector, Communicator comm, NDArray result) {
+        NDArray factors = result.getManager().full(result.getShape(), comm.rank() + 1);
+        collector.backward(result.mul(factors).sum());
     }
 
     /// If a gradient is not reduced, the step of the rank fails and the weights do not change, even

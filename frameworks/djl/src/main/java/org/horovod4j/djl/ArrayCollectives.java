@@ -1,0 +1,178 @@
+package org.horovod4j.djl;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.AlltoallOptions;
+import org.horovod4j.AlltoallResult;
+import org.horovod4j.Communicator;
+import org.horovod4j.Handle;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
+import org.horovod4j.Tensor;
+import org.horovod4j.djl.engine.EngineAccess;
+
+import java.util.Arrays;
+import java.util.List;
+
+/// The collectives of a [Communicator] on arrays of DJL, of any engine and device.
+///
+/// ```java
+/// NDArray sum = new ArrayCollectives(comm).allreduce("sum", array, ReduceOp.SUM);
+/// ```
+///
+/// A result is a new array on the device and of the manager of the input, which does not change. Arrays
+/// in host memory of PyTorch and MXNet are used where they are. Others, as on a GPU, are copied to the
+/// host and back. An input of an asynchronous call must stay open and unchanged until the handle is
+/// done.
+///
+/// Backward does not differentiate through these: see [DifferentiableCollectives].
+public final class ArrayCollectives {
+    private final Communicator communicator;
+
+    public ArrayCollectives(Communicator communicator) {
+        this.communicator = communicator;
+    }
+
+    /// Reduces `array` over all ranks. See [Communicator#allreduce(String, Tensor, ReduceOp)].
+    public NDArray allreduce(String name, NDArray array, ReduceOp op) {
+        return allreduceAsync(name, array, op).join();
+    }
+
+    public Handle<NDArray> allreduceAsync(String name, NDArray array, ReduceOp op) {
+        return allreduceAsync(name, array, AllreduceOptions.of(op));
+    }
+
+    /// Reduces `array` over all ranks, with scaling, compression or a process set.
+    public Handle<NDArray> allreduceAsync(String name, NDArray array, AllreduceOptions options) {
+        Output output = Output.like(array);
+        return communicator
+                .allreduceAsync(name, tensor(array), output.view.tensor(), options)
+                .thenApply(_ -> output.complete());
+    }
+
+    /// Reduces each array over all ranks, as one group.
+    public NDList groupedAllreduce(String name, NDList arrays, ReduceOp op) {
+        return groupedAllreduceAsync(name, arrays, op).join();
+    }
+
+    public Handle<NDList> groupedAllreduceAsync(String name, NDList arrays, ReduceOp op) {
+        return groupedAllreduceAsync(name, arrays, AllreduceOptions.of(op));
+    }
+
+    /// Reduces each array over all ranks, as one group, with scaling, compression or a process set.
+    public Handle<NDList> groupedAllreduceAsync(
+            String name, NDList arrays, AllreduceOptions options) {
+        List<Output> outputs = arrays.stream().map(Output::copyOf).toList();
+        List<Tensor> tensors = outputs.stream().map(output -> output.view.tensor()).toList();
+        return communicator
+                .groupedAllreduceAsync(name, tensors, options)
+                .thenApply(_ -> new NDList(outputs.stream().map(Output::complete).toList()));
+    }
+
+    /// Joins the ranks' arrays along the first dimension. First dimensions may differ.
+    public NDArray allgather(String name, NDArray array) {
+        return allgatherAsync(name, array).join();
+    }
+
+    public Handle<NDArray> allgatherAsync(String name, NDArray array) {
+        return communicator
+                .allgatherAsync(name, tensor(array))
+                .thenApply(result -> arrayOf(array, result));
+    }
+
+    /// The array of `rootRank`. All ranks pass an array of the same type and shape.
+    public NDArray broadcast(String name, NDArray array, int rootRank) {
+        return broadcastAsync(name, array, rootRank).join();
+    }
+
+    public Handle<NDArray> broadcastAsync(String name, NDArray array, int rootRank) {
+        Output output = Output.copyOf(array);
+        return communicator
+                .broadcastAsync(name, output.view.tensor(), rootRank)
+                .thenApply(_ -> output.complete());
+    }
+
+    /// Sends rows of `array` to each rank; the options say how many each rank gets.
+    public AlltoallArray alltoall(String name, NDArray array, AlltoallOptions options) {
+        return alltoallAsync(name, array, options).join();
+    }
+
+    public Handle<AlltoallArray> alltoallAsync(
+            String name, NDArray array, AlltoallOptions options) {
+        return communicator
+                .alltoallAsync(name, tensor(array), options)
+                .thenApply(result -> alltoallArray(array, result));
+    }
+
+    /// Reduces `array` over all ranks and returns to each its part of the rows. The first ranks get one
+    /// row more if rows do not divide evenly. `op` is AVERAGE or SUM.
+    public NDArray reducescatter(String name, NDArray array, ReduceOp op) {
+        return reducescatterAsync(name, array, op).join();
+    }
+
+    public Handle<NDArray> reducescatterAsync(String name, NDArray array, ReduceOp op) {
+        return reducescatterAsync(name, array, ReducescatterOptions.of(op));
+    }
+
+    /// The same with scaling or a process set.
+    public Handle<NDArray> reducescatterAsync(
+            String name, NDArray array, ReducescatterOptions options) {
+        return communicator
+                .reducescatterAsync(name, tensor(array), options)
+                .thenApply(result -> arrayOf(array, result));
+    }
+
+    private static Tensor tensor(NDArray array) {
+        return TensorView.of(array).tensor();
+    }
+
+    private static AlltoallArray alltoallArray(NDArray input, AlltoallResult result) {
+        return new AlltoallArray(arrayOf(input, result.tensor()), splits(result));
+    }
+
+    static List<Integer> splits(AlltoallResult result) {
+        return Arrays.stream(result.receivedSplits()).boxed().toList();
+    }
+
+    /// A new array with these elements, on the device of `input`.
+    private static NDArray arrayOf(NDArray input, Tensor elements) {
+        NDArray array = newArray(input, shape(elements));
+        EngineAccess.of(array.getManager()).write(array, elements.segment());
+        return array;
+    }
+
+    private static NDArray newArray(NDArray input, Shape shape) {
+        NDManager manager = input.getManager();
+        Device device = input.getDevice();
+        return manager.create(shape, input.getDataType(), device);
+    }
+
+    static Shape shape(Tensor tensor) {
+        return new Shape(tensor.shape().toArray());
+    }
+
+    /// A new array that an operation writes.
+    private record Output(NDArray array, TensorView view) {
+        static Output like(NDArray input) {
+            NDArray array = newArray(input, input.getShape());
+            return new Output(array, TensorView.of(array));
+        }
+
+        /// With the elements of `input`.
+        static Output copyOf(NDArray input) {
+            Output output = like(input);
+            EngineAccess.of(input.getManager()).read(input, output.view.tensor().segment());
+            return output;
+        }
+
+        NDArray complete() {
+            view.writeBack();
+            return array;
+        }
+    }
+}
