@@ -101,7 +101,8 @@ final class BackendWorld implements AutoCloseable {
         }
 
         Config withHosts(IntUnaryOperator hostOfRank) {
-            return new Config(size, transport, hostOfRank, kernels, allreduce, protection, helpers, latency);
+            return new Config(
+                    size, transport, hostOfRank, kernels, allreduce, protection, helpers, latency);
         }
 
         Config withKernels(IntFunction<Kernels> kernelsOfRank) {
@@ -110,11 +111,13 @@ final class BackendWorld implements AutoCloseable {
         }
 
         Config withAllreduce(AllreduceChoice choice) {
-            return new Config(size, transport, hosts, kernels, choice, protection, helpers, latency);
+            return new Config(
+                    size, transport, hosts, kernels, choice, protection, helpers, latency);
         }
 
         Config withLatency(Latency linkLatency) {
-            return new Config(size, transport, hosts, kernels, allreduce, protection, helpers, linkLatency);
+            return new Config(
+                    size, transport, hosts, kernels, allreduce, protection, helpers, linkLatency);
         }
 
         Config withHelpers(IntUnaryOperator helpersOfRank) {

@@ -4,38 +4,36 @@ import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.function.RankOutcomes;
+import org.horovod4j.launcher.function.WorkerResult;
 import org.horovod4j.launcher.output.LauncherConsole;
-import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
+import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.Signal;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /// One launch of a function, from the start of its processes to the list of its results.
 ///
+/// @param slots of the ranks; unused in an elastic job
 /// @param outcomes of the ranks
 /// @param launcherConsole prints the messages of the launcher
 record FunctionJob(
         HorovodRun launcher,
         Invocation.Launch launch,
         JobSettings settings,
-        HostPlan plan,
+        List<Slot> slots,
         RankOutcomes outcomes,
         LauncherConsole launcherConsole) {
     /// Runs the job, and returns when all its processes have exited.
     ///
-    /// @return what the function returned, by rank
-    ///
     /// @param codec knows the classes of the function's program, as `loader` does
+    /// @return what the function returned, by rank
     List<@Nullable Object> run(ObjectCodec codec, ClassLoader loader) {
-        TerminationSignals terminationSignals = TerminationSignals.manual();
-        int exitCode = await(AsyncValue.of(() -> start(terminationSignals)), terminationSignals);
-        if (terminationSignals.anyReceived()) {
-            throw interrupted(null);
-        }
+        int exitCode = runProcesses();
         RankOutcomes.RankFailure rankFailure = outcomes.firstFailure().orElse(null);
         if (rankFailure != null) {
             throw exception(rankFailure, loader);
@@ -44,6 +42,32 @@ record FunctionJob(
             throw new LaunchException(launcherConsole.lastMessage());
         }
         return results(codec);
+    }
+
+    /// Runs an elastic job, and returns when all its processes have exited.
+    ///
+    /// @return what the function returned on the workers of the last generation, by rank
+    List<@Nullable Object> runElastic(ObjectCodec codec, ClassLoader loader) {
+        if (runProcesses() != 0) {
+            throw LaunchException.ofElasticJob(
+                    launcherConsole.lastMessage(), outcomes.lastThrown().orElse(null), loader);
+        }
+        List<@Nullable Object> results = new ArrayList<>();
+        outcomes.values().stream()
+                .map(value -> (WorkerResult) decode(value, "a worker", codec))
+                .filter(WorkerResult::hasRank)
+                .sorted(Comparator.comparingInt(WorkerResult::rank))
+                .forEach(result -> results.add(result.value()));
+        return results;
+    }
+
+    private int runProcesses() {
+        TerminationSignals terminationSignals = TerminationSignals.manual();
+        int exitCode = await(AsyncValue.of(() -> start(terminationSignals)), terminationSignals);
+        if (terminationSignals.anyReceived()) {
+            throw interrupted(null);
+        }
+        return exitCode;
     }
 
     private int start(TerminationSignals terminationSignals) throws InterruptedException {
@@ -104,7 +128,7 @@ record FunctionJob(
 
     private List<@Nullable Object> results(ObjectCodec codec) {
         List<@Nullable Object> results = new ArrayList<>();
-        for (int rank = 0; rank < plan.slots().size(); rank++) {
+        for (int rank = 0; rank < slots.size(); rank++) {
             results.add(result(rank, codec));
         }
         return results;
@@ -116,17 +140,19 @@ record FunctionJob(
         if (value == null) {
             throw LaunchException.died(rank, host, "ended without a result", details());
         }
+        return decode(value, "rank %d on %s".formatted(rank, host), codec);
+    }
+
+    private static @Nullable Object decode(byte[] value, String source, ObjectCodec codec) {
         try {
             return codec.decode(value);
         } catch (CodecException e) {
             throw new LaunchException(
-                    "the result of rank %d on %s cannot be read: %s"
-                            .formatted(rank, host, e.getMessage()),
-                    e);
+                    "the result of %s cannot be read: %s".formatted(source, e.getMessage()), e);
         }
     }
 
     private String host(int rank) {
-        return plan.slots().get(rank).host();
+        return slots.get(rank).host();
     }
 }

@@ -1,6 +1,7 @@
 package org.horovod4j.launcher;
 
 import org.horovod4j.HorovodException;
+import org.horovod4j.launcher.function.FunctionFailure;
 import org.horovod4j.launcher.function.ThrownException;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,13 @@ public final class LaunchException extends HorovodException {
                 "rank %d on %s ended before its function returned: %s\n%s"
                         .formatted(rank, host, how, details),
                 null);
+    }
+
+    /// @param failure of the function, the last one; null if it did not fail
+    static LaunchException ofElasticJob(
+            String message, @Nullable FunctionFailure failure, ClassLoader loader) {
+        return new LaunchException(
+                message, failure == null ? null : failure.thrown().restore(loader));
     }
 
     /// The rank that failed first, if it was a rank that failed.

@@ -3,11 +3,14 @@ package org.horovod4j.launcher;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
+import org.horovod4j.WorkerFunction;
 import org.horovod4j.launcher.command.Invocation;
 import org.horovod4j.launcher.command.Invocation.Controller;
+import org.horovod4j.launcher.command.Invocation.Elasticity;
 import org.horovod4j.launcher.command.Invocation.GpuDemand;
 import org.horovod4j.launcher.command.Invocation.OutputSettings;
 import org.horovod4j.launcher.command.Invocation.RemoteSetup;
+import org.horovod4j.launcher.driver.Cooldown;
 import org.horovod4j.launcher.function.FunctionEncoder;
 import org.horovod4j.launcher.function.FunctionServer;
 import org.horovod4j.launcher.function.FunctionServerAddresses;
@@ -20,6 +23,7 @@ import org.horovod4j.launcher.plan.HostFile;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.plan.Login;
+import org.horovod4j.launcher.plan.Slot;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +82,7 @@ public final class Launcher {
     private @Nullable String java;
     private @Nullable String classPath;
     private List<String> jvmOptions = List.of();
+    private final ElasticSettings elasticSettings = new ElasticSettings();
 
     private Launcher(int processes) {
         this.processes = processes;
@@ -129,6 +134,11 @@ public final class Launcher {
                     "hosts(\"%s\") and hostFile(%s) both say where to run. Leave one out."
                             .formatted(hosts, hostFile));
         }
+        if (elasticSettings.hasDiscovery() && (hosts != null || hostFile != null)) {
+            throw new ConfigurationException(
+                    "hostDiscovery and %s both say where to run. Leave one out."
+                            .formatted(hosts != null ? "hosts" : "hostFile"));
+        }
     }
 
     /// The ssh port of hosts that do not give one.
@@ -176,6 +186,47 @@ public final class Launcher {
     /// @param arguments to add to its command line
     public Launcher mpi(String... arguments) {
         controller = new Controller.Mpi(List.of(arguments), List.of(), false);
+        return this;
+    }
+
+    /// The number of processes with which an elastic job continues after a loss; by default as many as
+    /// it started with. This and the next methods are for [#runElastic].
+    public Launcher minProcesses(int count) {
+        elasticSettings.minProcesses(count);
+        return this;
+    }
+
+    /// How many processes an elastic job has at most; by default as many as it started with or, if a
+    /// script finds hosts, as many as these have slots.
+    public Launcher maxProcesses(int count) {
+        elasticSettings.maxProcesses(count);
+        return this;
+    }
+
+    /// A command that prints the hosts that an elastic job can use now, each in a line: `gpu1:4`. It is
+    /// run every second.
+    public Launcher hostDiscovery(String script) {
+        elasticSettings.script(script);
+        checkOneSource();
+        return this;
+    }
+
+    /// The slots of a host that the script prints without a number.
+    public Launcher slotsPerHost(int count) {
+        elasticSettings.slotsPerHost(count);
+        return this;
+    }
+
+    /// How often the workers of an elastic job may change before it fails; by default without limit.
+    public Launcher resetLimit(int count) {
+        elasticSettings.resetLimit(count);
+        return this;
+    }
+
+    /// How long a host is not used after failures: `shortest` the first time, twice as long each
+    /// further time, at most `longest`.
+    public Launcher cooldown(Duration shortest, Duration longest) {
+        elasticSettings.cooldown(new Cooldown(shortest, longest));
         return this;
     }
 
@@ -259,7 +310,20 @@ public final class Launcher {
     /// @throws LaunchException when it failed on a rank
     public <R extends @Nullable Object> List<R> run(RankFunction<R> function) {
         @SuppressWarnings("unchecked") // each is what an R was encoded to and decoded from
-        List<R> results = (List<R>) launch(function);
+        List<R> results = (List<R>) launch(function, false);
+        return results;
+    }
+
+    /// Runs `function` on each worker of an elastic job. It calls `Elastic.run`, and leaves it to the
+    /// launcher to call `Hvd.shutdown`. The job continues when workers are lost, as [#minProcesses],
+    /// [#resetLimit] and the other settings of elastic jobs say; see `docs/elastic.md`.
+    ///
+    /// @return what it returned on the workers that took part until the end, by rank
+    /// @throws ConfigurationException when it cannot be launched; nothing was started
+    /// @throws LaunchException when the job failed
+    public <R extends @Nullable Object> List<R> runElastic(WorkerFunction<R> function) {
+        @SuppressWarnings("unchecked") // each is what an R was encoded to and decoded from
+        List<R> results = (List<R>) launch(function, true);
         return results;
     }
 
@@ -268,17 +332,23 @@ public final class Launcher {
     /// @throws ConfigurationException when it cannot be launched; nothing was started
     /// @throws LaunchException when it failed on a rank
     public void execute(RankAction action) {
-        List<@Nullable Object> _ = launch(action);
+        List<@Nullable Object> _ = launch(action, false);
     }
 
-    private List<@Nullable Object> launch(Serializable function) {
+    private List<@Nullable Object> launch(Serializable function, boolean isElastic) {
+        Optional<Elasticity> elasticity = isElastic ? Optional.of(elasticity()) : notElastic();
         FunctionEncoder encoder = FunctionEncoder.of(function);
         if (classPath == null) {
             encoder.checkClassPath();
         }
         List<Host> all = findHosts();
-        boolean isLocal = all.stream().map(Host::name).allMatch(LocalHost::isNamed);
-        HostPlan plan = HostPlan.of(all, processes);
+        boolean isLocal =
+                !elasticSettings.hasDiscovery()
+                        && all.stream().map(Host::name).allMatch(LocalHost::isNamed);
+        List<Slot> slots =
+                elasticSettings.hasDiscovery()
+                        ? List.of()
+                        : HostPlan.of(all, processes).slots(); // throws if they do not fit
         Map<String, String> set = variables.all();
         if (!networkInterfaces.isEmpty()) {
             set.put(Options.NETWORK_INTERFACES.variable(), String.join(",", networkInterfaces));
@@ -297,7 +367,7 @@ public final class Launcher {
                         settings.secret(),
                         LaunchContext.bindAddresses(settings, !isLocal),
                         encoder,
-                        processes,
+                        isElastic ? MAX_PROCESSES : processes,
                         rankOutcomes,
                         settings.heartbeatTimeout())) {
             String addresses =
@@ -315,12 +385,34 @@ public final class Launcher {
                             new OutputSettings(verbose, outputFolder, timestamps),
                             set,
                             List.of(command.commandLine(addresses)),
-                            Optional.empty(),
+                            elasticity,
                             GpuDemand.NONE);
             HorovodRun launcher = new HorovodRun(launcherConsole, System.getenv());
-            return new FunctionJob(launcher, launch, settings, plan, rankOutcomes, launcherConsole)
-                    .run(encoder.codec(), encoder.loader());
+            FunctionJob job =
+                    new FunctionJob(
+                            launcher, launch, settings, slots, rankOutcomes, launcherConsole);
+            return isElastic
+                    ? job.runElastic(encoder.codec(), encoder.loader())
+                    : job.run(encoder.codec(), encoder.loader());
         }
+    }
+
+    private Elasticity elasticity() {
+        if (controller instanceof Controller.Mpi) {
+            throw new ConfigurationException(
+                    "mpi() cannot run an elastic job, because mpirun ends all processes when one fails."
+                            + " Leave it out.");
+        }
+        return elasticSettings.elasticity(processes, login);
+    }
+
+    private Optional<Elasticity> notElastic() {
+        if (elasticSettings.isAnySet()) {
+            throw new ConfigurationException(
+                    "minProcesses, maxProcesses, hostDiscovery, slotsPerHost, resetLimit and cooldown"
+                            + " are for elastic jobs. Call runElastic, or leave them out.");
+        }
+        return Optional.empty();
     }
 
     /// The hosts, with the way to log in to each.

@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.Hvd;
 import org.horovod4j.RankFunction;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.elastic.Elastic;
+import org.horovod4j.elastic.ObjectState;
 import org.junit.jupiter.api.Test;
 
 import java.nio.file.Files;
@@ -56,6 +59,30 @@ class InProgramPageIT {
                         .run(comm -> train(comm, epochs));
         assertThat(losses).hasSize(4).containsOnly(0.25);
         assertThat(log).isEmpty();
+    }
+
+    @Test
+    void elasticJob() {
+        List<Integer> steps =
+                Launcher.processes(2)
+                        .minProcesses(1)
+                        .resetLimit(10)
+                        .runElastic(
+                                () -> {
+                                    ObjectState state = new ObjectState().with("step", 0);
+                                    boolean isTrained =
+                                            Elastic.run(
+                                                    state,
+                                                    s -> {
+                                                        while (s.getInt("step") < 100) {
+                                                            Hvd.barrier();
+                                                            s.set("step", s.getInt("step") + 1);
+                                                            s.commit();
+                                                        }
+                                                    });
+                                    return isTrained ? state.getInt("step") : 0;
+                                });
+        assertThat(steps).containsExactly(100, 100);
     }
 
     @Test

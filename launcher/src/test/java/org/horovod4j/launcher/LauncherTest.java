@@ -63,4 +63,18 @@ class LauncherTest {
         refused(() -> Launcher.processes(1).java("/no/such/java").run(_ -> 1))
                 .hasMessageContaining("/no/such/java");
     }
+
+    @Test
+    void elasticSettingsAreChecked() {
+        refused(() -> Launcher.processes(2).minProcesses(1).run(comm -> comm.rank()))
+                .hasMessageEndingWith("are for elastic jobs. Call runElastic, or leave them out.");
+        refused(() -> Launcher.processes(2).minProcesses(3).runElastic(() -> 1))
+                .hasMessageContaining("--min-np");
+        refused(() -> Launcher.processes(2).minProcesses(0))
+                .hasMessage("minProcesses(0): give a number of 1 or more.");
+        refused(() -> Launcher.processes(2).hosts("a:2").hostDiscovery("./hosts.sh"))
+                .hasMessage("hostDiscovery and hosts both say where to run. Leave one out.");
+        refused(() -> Launcher.processes(2).mpi().runElastic(() -> 1))
+                .hasMessageStartingWith("mpi() cannot run an elastic job");
+    }
 }

@@ -3,6 +3,7 @@ package org.horovod4j.launcher.function;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
+import org.horovod4j.WorkerFunction;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
@@ -36,7 +37,7 @@ public final class FunctionEncoder {
         this.reference = reference();
     }
 
-    /// Encodes a [RankFunction] or a [RankAction], then decodes and resolves it as a rank would. So
+    /// Encodes a [RankFunction], a [RankAction] or a [WorkerFunction], then decodes and resolves it as a rank would. So
     /// what would fail on a rank fails here.
     ///
     /// @throws ConfigurationException when it cannot be sent

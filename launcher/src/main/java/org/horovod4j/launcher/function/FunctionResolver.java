@@ -1,9 +1,12 @@
 package org.horovod4j.launcher.function;
 
+import static java.util.Objects.requireNonNull;
+
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.RankAction;
 import org.horovod4j.RankFunction;
+import org.horovod4j.WorkerFunction;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.invoke.MethodHandle;
@@ -24,12 +27,18 @@ record FunctionResolver(ClassLoader loader) {
     /// A function that was found and can be called.
     @FunctionalInterface
     interface ResolvedFunction {
-        @Nullable Object apply(Communicator communicator) throws Throwable;
+        /// Calls the function with the communicator of the rank; null for a [WorkerFunction].
+        @Nullable Object apply(@Nullable Communicator communicator) throws Throwable;
     }
 
     ResolvedFunction method(FunctionReference.Method reference) {
         Class<?> owner = find(reference.owner());
-        MethodHandle method = bind(reference, handle(reference, owner)).asType(CALL);
+        MethodHandle bound = bind(reference, handle(reference, owner));
+        MethodHandle method =
+                (bound.type().parameterCount() == 0 // a WorkerFunction
+                                ? MethodHandles.dropArguments(bound, 0, Communicator.class)
+                                : bound)
+                        .asType(CALL);
         return communicator -> method.invokeExact(communicator);
     }
 
@@ -57,12 +66,13 @@ record FunctionResolver(ClassLoader loader) {
 
     ResolvedFunction object(Object function) {
         return switch (function) {
-            case RankFunction<?> it -> it::apply;
+            case RankFunction<?> it -> communicator -> it.apply(requireNonNull(communicator));
             case RankAction it ->
                     communicator -> {
-                        it.run(communicator);
+                        it.run(requireNonNull(communicator));
                         return null;
                     };
+            case WorkerFunction<?> it -> _ -> it.call();
             default ->
                     throw new ConfigurationException(
                             "%s is not a RankFunction in this process: give all ranks the same class"

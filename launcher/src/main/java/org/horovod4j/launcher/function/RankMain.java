@@ -5,6 +5,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.codec.CodecException;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.function.FunctionResolver.ResolvedFunction;
+import org.horovod4j.option.ElasticWorker;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
@@ -15,13 +16,18 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.util.Map;
 
-/// The program of a rank that runs a function: fetches it, calls it, reports the result.
+/// The program of a rank that runs a function: fetches it, calls it, reports the result. In an elastic
+/// job it is the program of a worker, and the function joins the job.
 public final class RankMain {
-    private final int rank;
+    /// The rank, or the number of the worker.
+    private final int number;
+
+    private final boolean isElastic;
     private final FunctionClient client;
 
-    private RankMain(int rank, FunctionClient client) {
-        this.rank = rank;
+    private RankMain(int number, boolean isElastic, FunctionClient client) {
+        this.number = number;
+        this.isElastic = isElastic;
         this.client = client;
     }
 
@@ -41,8 +47,10 @@ public final class RankMain {
                     "this program is started by Launcher.run, with the variables of a job. Start"
                             + " other programs by horovodrun.");
         }
+        ElasticWorker worker = settings.elastic();
         return new RankMain(
-                settings.rank(),
+                worker == null ? settings.rank() : worker.number(),
+                worker != null,
                 new FunctionClient(
                         Secret.decode(rendezvous.secret().text())
                                 .withProtection(Protection.of(settings.runtime().tls())),
@@ -54,7 +62,7 @@ public final class RankMain {
     /// @return the exit code
     private int run() {
         try {
-            client.report(new RankOutcomes.Returned(rank, work()));
+            client.report(new RankOutcomes.Returned(number, work()));
             Hvd.shutdown();
             return 0;
         } catch (Throwable thrown) { // everything is reported to the launching program
@@ -82,6 +90,9 @@ public final class RankMain {
     private byte[] work() throws Throwable {
         ResolvedFunction resolvedFunction =
                 client.fetch().resolve(ClassLoader.getSystemClassLoader());
+        if (isElastic) {
+            return encode(WorkerResult.of(resolvedFunction.apply(null)));
+        }
         Hvd.init();
         return encode(resolvedFunction.apply(Hvd.communicator()));
     }
@@ -97,7 +108,7 @@ public final class RankMain {
     /// Prints what cannot be reported: the launcher shows the last lines of a process.
     private void report(Throwable thrown) {
         try {
-            client.report(new RankOutcomes.Threw(rank, FunctionFailure.of(thrown)));
+            client.report(new RankOutcomes.Threw(number, FunctionFailure.of(thrown)));
         } catch (IOException
                 | RuntimeException
                 | Error e) { // getMessage() of the cause may throw too

@@ -8,7 +8,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/// How the function ended on each rank, and in which order ranks failed.
+/// How the function ended on each rank, and in which order ranks failed. In an elastic job, workers
+/// take the place of ranks.
 ///
 /// Thread-safe: ranks report on different threads.
 public final class RankOutcomes {
@@ -64,6 +65,19 @@ public final class RankOutcomes {
                 .filter(it -> !(it instanceof Threw threw && threw.functionFailure.isPeerLoss()))
                 .findFirst()
                 .or(() -> failures.stream().findFirst());
+    }
+
+    /// The last failure of a function.
+    public synchronized Optional<FunctionFailure> lastThrown() {
+        return failures.reversed().stream()
+                .filter(Threw.class::isInstance)
+                .map(it -> ((Threw) it).functionFailure)
+                .findFirst();
+    }
+
+    /// All encoded results.
+    public synchronized List<byte[]> values() {
+        return List.copyOf(values.values());
     }
 
     /// The encoded result of a rank, if there is one.
