@@ -4,7 +4,9 @@ import org.horovod4j.Communicator;
 import org.horovod4j.data.LastBatch;
 import org.horovod4j.data.Sampling;
 
+import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 
 /// Divides the samples of an epoch among the ranks, while the number of ranks changes.
 ///
@@ -55,6 +57,11 @@ public final class ElasticSampler extends State {
     /// @param processed samples of the epoch that all ranks together have taken
     private record Progress(int epoch, int processed) {}
 
+    /// How many samples the data set has.
+    public int samples() {
+        return samples;
+    }
+
     /// The current epoch, from 0.
     public int epoch() {
         return progress.epoch;
@@ -86,7 +93,11 @@ public final class ElasticSampler extends State {
     /// @throws IllegalStateException outside of [Elastic#run]
     public boolean hasNext(int batchSize) {
         check(batchSize);
-        int left = samples - progress.processed;
+        return hasNext(batchSize, progress.processed);
+    }
+
+    private boolean hasNext(int batchSize, int processed) {
+        int left = samples - processed;
         return switch (sampling.lastBatch()) {
             case KEEP -> left >= size;
             case DROP -> left >= (long) batchSize * size;
@@ -98,15 +109,68 @@ public final class ElasticSampler extends State {
     ///
     /// @throws IllegalStateException when [#hasNext] is false, and outside of [Elastic#run]
     public int[] nextBatch(int batchSize) {
+        requireNext(batchSize);
+        int[] batch = batchAt(batchSize, progress.processed);
+        advance(batchSize);
+        return batch;
+    }
+
+    /// This rank's batches from the current position to the end of the epoch, without taking them:
+    /// [#advance] does. For frameworks that load batches before they train on them.
+    ///
+    /// @throws IllegalStateException outside of [Elastic#run]
+    public Iterator<int[]> remainingBatches(int batchSize) {
+        check(batchSize);
+        return new Iterator<>() {
+            private int processed = progress.processed;
+
+            @Override
+            public boolean hasNext() {
+                return ElasticSampler.this.hasNext(batchSize, processed);
+            }
+
+            @Override
+            public int[] next() {
+                if (!hasNext()) {
+                    throw new NoSuchElementException();
+                }
+                int[] batch = batchAt(batchSize, processed);
+                processed = after(batchSize, processed);
+                return batch;
+            }
+        };
+    }
+
+    /// Takes the next batch of all ranks, which the program has got from [#remainingBatches].
+    ///
+    /// @throws IllegalStateException when [#hasNext] is false, and outside of [Elastic#run]
+    public void advance(int batchSize) {
+        requireNext(batchSize);
+        progress = new Progress(progress.epoch, after(batchSize, progress.processed));
+    }
+
+    private void requireNext(int batchSize) {
         if (!hasNext(batchSize)) {
             throw new IllegalStateException(
                     "epoch %d has no more batches: call nextEpoch".formatted(progress.epoch));
         }
-        long wanted = (long) batchSize * size;
-        int left = samples - progress.processed;
-        int[] batch = wanted > left ? lastBatch(left) : batch((long) batchSize * rank, batchSize);
-        progress = new Progress(progress.epoch, progress.processed + (int) Math.min(wanted, left));
-        return batch;
+    }
+
+    private int after(int batchSize, int processed) {
+        return (int) Math.min(processed + (long) batchSize * size, samples);
+    }
+
+    private int[] batchAt(int batchSize, int processed) {
+        int left = samples - processed;
+        if ((long) batchSize * size <= left) {
+            return batch(processed + (long) batchSize * rank, batchSize);
+        }
+        if (sampling.lastBatch() == LastBatch.PAD) {
+            int padded = Math.ceilDiv(left, size);
+            return batch(processed + (long) padded * rank, padded);
+        }
+        long from = (long) left * rank / size;
+        return batch(processed + from, (int) ((long) left * (rank + 1) / size - from));
     }
 
     private void check(int batchSize) {
@@ -127,16 +191,7 @@ public final class ElasticSampler extends State {
         progress = new Progress(progress.epoch + 1, 0);
     }
 
-    private int[] lastBatch(int left) {
-        if (sampling.lastBatch() == LastBatch.PAD) {
-            int padded = Math.ceilDiv(left, size);
-            return batch((long) padded * rank, padded);
-        }
-        long from = (long) left * rank / size;
-        return batch(from, (int) ((long) left * (rank + 1) / size - from));
-    }
-
-    /// Samples from position `processed + from` of the order, which starts again after its end.
+    /// Samples from position `from` of the order, which starts again after its end.
     private int[] batch(long from, int length) {
         if (orderedEpoch != progress.epoch) {
             order = sampling.order(samples, progress.epoch);
@@ -144,7 +199,7 @@ public final class ElasticSampler extends State {
         }
         int[] batch = new int[length];
         for (int i = 0; i < length; i++) {
-            batch[i] = order[(int) ((progress.processed + from + i) % samples)];
+            batch[i] = order[(int) ((from + i) % samples)];
         }
         return batch;
     }

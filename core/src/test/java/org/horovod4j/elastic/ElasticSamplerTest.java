@@ -57,6 +57,31 @@ final class ElasticSamplerTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(LastBatch.class)
+    void remainingBatchesAreThoseThatFollow(LastBatch lastBatch) {
+        Sampling sampling = Sampling.shuffled(5).withLastBatch(lastBatch);
+        for (ElasticSampler sampler : ranks(() -> new ElasticSampler(23, sampling), 3)) {
+            int[] _ = sampler.nextBatch(2);
+            List<int[]> remaining = new ArrayList<>();
+            sampler.remainingBatches(2).forEachRemaining(remaining::add);
+            assertThat(sampler.processed()).as("nothing is taken").isEqualTo(6);
+
+            sampler.advance(2);
+            List<int[]> following = new ArrayList<>();
+            while (sampler.hasNext(2)) {
+                following.add(sampler.nextBatch(2));
+            }
+            assertThat(remaining.subList(1, remaining.size()))
+                    .usingElementComparator(Arrays::compare)
+                    .isNotEmpty()
+                    .isEqualTo(following);
+            assertThatThrownBy(() -> sampler.advance(2))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("epoch 0 has no more batches: call nextEpoch");
+        }
+    }
+
     /// The samples of all ranks in one epoch.
     private static List<Integer> epoch(int samples, LastBatch lastBatch, int size, int batchSize) {
         Sampling sampling = Sampling.shuffled(5).withLastBatch(lastBatch);

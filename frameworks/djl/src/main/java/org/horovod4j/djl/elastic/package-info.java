@@ -1,6 +1,7 @@
 /// Elastic DJL training: it continues when workers join or leave.
 ///
-/// Start with [DjlState], a state for `org.horovod4j.elastic.Elastic`.
+/// Start with [DjlState], a state for `org.horovod4j.elastic.Elastic`; then [ElasticListener] and
+/// [ElasticBatches], with which `EasyTrain.fit` continues in the middle of an epoch.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.elastic`, `org.horovod4j.training`,
 ///   `org.horovod4j.djl`, `ai.djl..`.
