@@ -15,11 +15,13 @@ import org.junit.jupiter.api.Test;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Pattern;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /// Runs the snippets of `docs/in-program.md`.
@@ -59,6 +61,29 @@ class InProgramPageIT {
                         .run(comm -> train(comm, epochs));
         assertThat(losses).hasSize(4).containsOnly(0.25);
         assertThat(log).isEmpty();
+    }
+
+    private static double validationLoss(Communicator comm, double rate) {
+        double[] loss = {Math.abs(rate - 0.1)};
+        comm.allreduce("loss", loss, ReduceOp.AVERAGE);
+        return loss[0];
+    }
+
+    @Test
+    void searchForHyperparameters() {
+        record Trial(double rate, double loss) {}
+
+        Trial best =
+                DoubleStream.of(0.1, 1)
+                        .mapToObj(
+                                rate ->
+                                        new Trial(
+                                                rate,
+                                                Launcher.run(2, comm -> validationLoss(comm, rate))
+                                                        .getFirst()))
+                        .min(Comparator.comparingDouble(Trial::loss))
+                        .orElseThrow();
+        assertThat(best).isEqualTo(new Trial(0.1, 0));
     }
 
     @Test
