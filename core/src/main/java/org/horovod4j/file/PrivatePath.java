@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -33,6 +34,19 @@ public final class PrivatePath {
 
     private PrivatePath() {}
 
+    /// Permissions for a new file or folder in `folder`. Empty where files have none, as on Windows:
+    /// there the folders of a user are closed to others.
+    public static FileAttribute<?>[] withPermissions(
+            Path folder, Set<PosixFilePermission> permissions) {
+        return hasPermissions(folder)
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(permissions)}
+                : new FileAttribute<?>[0];
+    }
+
+    private static boolean hasPermissions(Path path) {
+        return path.getFileSystem().supportedFileAttributeViews().contains("posix");
+    }
+
     /// Whether a path belongs to another user: "belongs to root, not to me, the user of this
     /// process". Links are not followed.
     public static Optional<String> foreignOwner(Path path) throws IOException {
@@ -45,9 +59,13 @@ public final class PrivatePath {
                                 .formatted(owner, self.getName()));
     }
 
-    /// Whether a path is a link or grants more than `allowed`: "a link" or "rwxrwxr-x".
+    /// Whether a path is a link or grants more than `allowed`: "a link" or "rwxrwxr-x". Files without
+    /// permissions grant nothing.
     public static Optional<String> exposure(Path path, Set<PosixFilePermission> allowed)
             throws IOException {
+        if (!hasPermissions(path)) {
+            return Files.isSymbolicLink(path) ? Optional.of("a link") : Optional.empty();
+        }
         PosixFileAttributes found =
                 Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         if (found.isSymbolicLink()) {
@@ -71,7 +89,7 @@ public final class PrivatePath {
             return exposure.map(how -> "%s is %s".formatted(path, how));
         }
         for (Path folder = path.toRealPath().getParent();
-                folder != null;
+                folder != null && hasPermissions(folder);
                 folder = folder.getParent()) {
             Optional<String> problem = replaceableParent(folder);
             if (problem.isPresent()) {

@@ -10,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,12 +36,12 @@ public final class SecretFile {
         return Files.createTempDirectory(
                 parent,
                 "hvd-secret-",
-                PosixFilePermissions.asFileAttribute(PrivatePath.OWNER_ONLY_FOLDER));
+                PrivatePath.withPermissions(parent, PrivatePath.OWNER_ONLY_FOLDER));
     }
 
     /// Writes a new file that only this user can read.
     public static void write(Path file, String secret) throws IOException {
-        Files.createFile(file, PosixFilePermissions.asFileAttribute(PrivatePath.OWNER_ONLY_FILE));
+        Files.createFile(file, PrivatePath.withPermissions(file, PrivatePath.OWNER_ONLY_FILE));
         Files.writeString(file, secret, UTF_8);
     }
 

@@ -17,9 +17,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.Set;
 
@@ -52,7 +50,10 @@ public final class RendezvousFolder {
             ensureUsable();
             Path draft =
                     Files.createTempFile(
-                            folder, ".draft", "", ownerOnly(PrivatePath.OWNER_ONLY_FILE));
+                            folder,
+                            ".draft",
+                            "",
+                            PrivatePath.withPermissions(folder, PrivatePath.OWNER_ONLY_FILE));
             try {
                 Files.writeString(draft, info.encode());
                 Files.move(draft, file(job), StandardCopyOption.ATOMIC_MOVE);
@@ -137,14 +138,11 @@ public final class RendezvousFolder {
             Files.createDirectories(folder.getParent());
         }
         try {
-            Files.createDirectory(folder, ownerOnly(PrivatePath.OWNER_ONLY_FOLDER));
+            Files.createDirectory(
+                    folder, PrivatePath.withPermissions(folder, PrivatePath.OWNER_ONLY_FOLDER));
         } catch (FileAlreadyExistsException e) {
             LOGGER.log(Level.DEBUG, "Another rank has created {0} in between", folder);
         }
-    }
-
-    private static FileAttribute<?> ownerOnly(Set<PosixFilePermission> permissions) {
-        return PosixFilePermissions.asFileAttribute(permissions);
     }
 
     private static void check(Path path, Set<PosixFilePermission> allowed, String mode)

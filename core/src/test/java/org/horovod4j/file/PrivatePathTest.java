@@ -7,9 +7,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
 
 class PrivatePathTest {
     @TempDir Path root;
@@ -32,6 +35,26 @@ class PrivatePathTest {
     void linkIsReplaceable() throws IOException {
         Path link = Files.createSymbolicLink(root.resolve("link"), root);
         assertThat(PrivatePath.replaceable(link)).contains(link + " is a link");
+    }
+
+    /// As on Windows; here the file system of a zip file.
+    @Test
+    void fileSystemWithoutPermissionsNeedsNone() throws IOException {
+        try (FileSystem zip =
+                FileSystems.newFileSystem(root.resolve("files.zip"), Map.of("create", "true"))) {
+            Path file = zip.getPath("/secret");
+            Files.createFile(file, PrivatePath.withPermissions(file, PrivatePath.OWNER_ONLY_FILE));
+            assertThat(PrivatePath.exposure(file, PrivatePath.OWNER_ONLY_FILE)).isEmpty();
+        }
+    }
+
+    @Test
+    void permissionsAreSetWhereFilesHaveThem() throws IOException {
+        Path file = root.resolve("secret");
+        Files.createFile(file, PrivatePath.withPermissions(root, PrivatePath.OWNER_ONLY_FILE));
+        assertThat(Files.getPosixFilePermissions(file)).isEqualTo(PrivatePath.OWNER_ONLY_FILE);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        assertThat(PrivatePath.exposure(file, PrivatePath.OWNER_ONLY_FILE)).contains("rw-r--r--");
     }
 
     @Test

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import org.horovod4j.file.PrivatePath;
 import org.jspecify.annotations.Nullable;
 
+import java.io.File;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
@@ -13,7 +14,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -118,7 +118,7 @@ public final class ClassArchive {
                 return null;
             }
             Files.createDirectories(
-                    folder, PosixFilePermissions.asFileAttribute(PrivatePath.OWNER_ONLY_FOLDER));
+                    folder, PrivatePath.withPermissions(folder, PrivatePath.OWNER_ONLY_FOLDER));
             Path file = folder.resolve(name + EXTENSION);
             return isSafe(folder) && isSafe(file) && Files.isWritable(folder)
                     ? new ClassArchive(java, words.options(), file, jobVariable)
@@ -156,7 +156,7 @@ public final class ClassArchive {
         Path real = java.toRealPath();
         describe(real.resolve("../../lib/modules").normalize(), key);
         key.append(words.options());
-        for (String entry : classPath.split(":", -1)) {
+        for (String entry : classPath.split(File.pathSeparator, -1)) {
             for (Path jar : jars(entry)) {
                 if (!jar.toString().endsWith(".jar") || !Files.isRegularFile(jar)) {
                     return null;

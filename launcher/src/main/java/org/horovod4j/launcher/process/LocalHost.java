@@ -6,10 +6,10 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.file.SecretFile;
 import org.jspecify.annotations.Nullable;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Writer;
+import java.lang.ProcessBuilder.Redirect;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /// This machine.
 ///
@@ -38,6 +39,10 @@ import java.util.function.Consumer;
 /// that has the job's variable in its environment. It also sends signals, since Java cannot signal a
 /// process group.
 ///
+/// macOS has no `setsid`, and Windows no `sh` either. There processes share the launcher's session and
+/// group, and [Watchdog] takes the place of the script. Signals go to each process and to its
+/// descendants. A process whose parent has ended is not found.
+///
 /// The secret of the job is handed over by one file for each process, in a folder that only this
 /// user can enter. A file is removed by its process when that has read it, by this class when the
 /// process has ended, and all of them by the watchdog at the end of the job.
@@ -45,7 +50,12 @@ public final class LocalHost implements HostAgent {
     /// Says which job a watchdog belongs to, under another name than the job's variable.
     private static final String WATCHED_JOB = "HOROVOD_WATCHED_JOB";
 
-    private static final File DEV_NULL = new File("/dev/null");
+    /// Empty, by the name that this system has for it.
+    private static final Redirect NO_INPUT =
+            Redirect.from(Objects.requireNonNull(Redirect.DISCARD.file()));
+
+    /// Whether processes lead their own sessions and groups.
+    private final boolean hasSessions;
 
     private @Nullable HostMachine machine;
     private final CpuBinding cpuBinding = new CpuBinding();
@@ -55,7 +65,8 @@ public final class LocalHost implements HostAgent {
     private final Map<Process, Path> secretFiles = new ConcurrentHashMap<>();
     private final Set<Process> watched = ConcurrentHashMap.newKeySet();
 
-    private LocalHost(Process watchdog, Path secretFolder) {
+    private LocalHost(boolean hasSessions, Process watchdog, Path secretFolder) {
+        this.hasSessions = hasSessions;
         this.watchdog = watchdog;
         this.secretFolder = secretFolder;
         this.commands = watchdog.outputWriter(UTF_8);
@@ -66,16 +77,25 @@ public final class LocalHost implements HostAgent {
     /// @param jobVariable the variable, in the form `NAME=value`, that every process of the job and
     ///     no other process has in its environment
     public static LocalHost open(String jobVariable) throws IOException {
+        boolean hasSessions = hasSessions();
         ProcessBuilder builder =
-                new ProcessBuilder("setsid", "sh", "-c", watchdogScript(), "horovodrun-watchdog");
+                new ProcessBuilder(
+                        hasSessions
+                                ? List.of(
+                                        "setsid",
+                                        "sh",
+                                        "-c",
+                                        watchdogScript(),
+                                        "horovodrun-watchdog")
+                                : Watchdog.command());
         // An empty environment. If it held the variable of an outer job, the watchdog of that job
         // would end this watchdog before this one has ended its job.
-        builder.environment().keySet().retainAll(Set.of("PATH"));
+        builder.environment().keySet().retainAll(Set.of("PATH", "SystemRoot"));
         builder.environment().put(WATCHED_JOB, jobVariable.replaceFirst(".*=", ""));
         builder.redirectError(ProcessBuilder.Redirect.DISCARD);
         Path secretFolder = SecretFile.createFolder();
         try {
-            LocalHost host = new LocalHost(builder.start(), secretFolder);
+            LocalHost host = new LocalHost(hasSessions, builder.start(), secretFolder);
             // Not as arguments, which every user of the machine can read.
             host.send(jobVariable);
             host.send(secretFolder.toString());
@@ -83,10 +103,28 @@ public final class LocalHost implements HostAgent {
         } catch (IOException e) {
             delete(secretFolder);
             throw new ConfigurationException(
-                    "cannot start 'setsid sh', which guards the job: %s. Install util-linux."
-                            .formatted(e.getMessage()),
+                    "cannot start '%s', which guards the job: %s."
+                            .formatted(builder.command().getFirst(), e.getMessage()),
                     e);
         }
+    }
+
+    private static boolean hasSessions() {
+        SearchPath path = searchPath();
+        boolean found = path.lookUp("setsid").isPresent() && path.lookUp("sh").isPresent();
+        if (!found && System.getProperty("os.name").equals("Linux")) {
+            log(
+                    Level.WARNING,
+                    "There is no setsid on the PATH: processes that a rank leaves behind will not be"
+                            + " ended with the job. Install util-linux.",
+                    null);
+        }
+        return found;
+    }
+
+    private static SearchPath searchPath() {
+        String path = System.getenv("PATH");
+        return SearchPath.of(path == null ? "" : path);
     }
 
     private static String watchdogScript() throws IOException {
@@ -120,18 +158,19 @@ public final class LocalHost implements HostAgent {
 
     @Override
     public Program program(List<String> words) {
-        String path = System.getenv("PATH");
-        return Program.of(words, SearchPath.of(path == null ? "" : path), JavaHome.current());
+        return Program.of(words, searchPath(), JavaHome.current());
     }
 
     @Override
     public Process start(List<String> command, Map<String, String> variables) throws IOException {
         ProcessBuilder builder = new ProcessBuilder();
         // Ranks cannot share one keyboard: standard input is empty.
-        builder.redirectInput(DEV_NULL);
+        builder.redirectInput(NO_INPUT);
         builder.environment().keySet().removeIf(LocalHost::isNotInherited);
         builder.environment().putAll(variables);
-        builder.command().add("setsid");
+        if (hasSessions) {
+            builder.command().add("setsid");
+        }
         cpuBinding.bind(builder);
         builder.command().addAll(command);
         String secret = variables.get(SECRET_FILE);
@@ -188,20 +227,37 @@ public final class LocalHost implements HostAgent {
     /// read.
     @Override
     public void kill(Process process) {
-        boolean _ = process.toHandle().destroyForcibly();
-        boolean _ = send("kill " + process.pid());
+        if (hasSessions) {
+            boolean _ = process.toHandle().destroyForcibly();
+            boolean _ = send("kill " + process.pid());
+        } else {
+            signalTree(process, Signal.KILL);
+        }
     }
 
     /// Signals the process groups, or only the processes if the watchdog itself was killed.
     @Override
     public void signal(Signal signal) {
-        if (!send("signal " + signal.name())) {
+        if (!hasSessions) {
+            watched.forEach(process -> signalTree(process, signal));
+        } else if (!send("signal " + signal.name())) {
             log(
                     Level.WARNING,
                     "The watchdog of the job is gone: ranks may leave processes behind",
                     null);
             watched.forEach(Process::destroyForcibly);
         }
+    }
+
+    /// Without process groups: a process and those that it has started. Java sends SIGTERM in place of
+    /// SIGINT, and Windows has only one way to end a process.
+    private static void signalTree(Process process, Signal signal) {
+        Stream.concat(process.descendants(), Stream.of(process.toHandle()))
+                .forEach(
+                        each -> {
+                            boolean _ =
+                                    signal == Signal.KILL ? each.destroyForcibly() : each.destroy();
+                        });
     }
 
     /// Ends what is left of the job, and the watchdog. Takes about 10 seconds at worst.

@@ -2,6 +2,7 @@ package org.horovod4j.launcher.process;
 
 import org.horovod4j.ConfigurationException;
 
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,7 +23,7 @@ public record SearchPath(List<Path> folders) {
     /// @param text the value of `PATH`; an empty part means the current folder
     public static SearchPath of(String text) {
         return new SearchPath(
-                Stream.of(text.split(":", -1))
+                Stream.of(text.split(File.pathSeparator, -1))
                         .map(part -> Path.of(part.isEmpty() ? "." : part))
                         .toList());
     }

@@ -3,13 +3,13 @@ package org.horovod4j.launcher.remote;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.file.SecretFile;
 import org.horovod4j.frame.Frame;
+import org.horovod4j.launcher.process.ClassLocation;
 import org.horovod4j.launcher.process.LocalHost;
 import org.horovod4j.network.MachineIdentity;
 import org.horovod4j.text.DurationFormat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
@@ -40,7 +40,7 @@ final class AgentJar {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (JarOutputStream jar = new JarOutputStream(bytes)) {
             for (Class<?> type : PACKAGES) {
-                Path source = source(type);
+                Path source = ClassLocation.of(type);
                 if (Files.isDirectory(source)) {
                     add(type, source, jar);
                 } else {
@@ -62,14 +62,6 @@ final class AgentJar {
                 Files.copy(file, jar);
                 jar.closeEntry();
             }
-        }
-    }
-
-    private static Path source(Class<?> type) throws IOException {
-        try {
-            return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
-        } catch (URISyntaxException e) {
-            throw new IOException("the classes of the launcher are in no file: " + e.getInput(), e);
         }
     }
 }
