@@ -15,6 +15,7 @@ import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -43,7 +44,16 @@ class BitIdentityTest {
         assertThat(results).allSatisfy(each -> assertThat(each).isEqualTo(results.getFirst()));
     }
 
+    /// Every algorithm in every layout in the slow tests. Else each algorithm between hosts of one
+    /// rank and hosts of several ranks, and one algorithm in the other layouts.
     static Stream<Arguments> algorithms() {
+        List<Layout> hosts =
+                List.of(new Layout(5, 5, Transport.LOCAL), new Layout(8, 3, Transport.LOCAL));
+        List<Layout> others =
+                List.of(
+                        new Layout(3, 1, Transport.LOCAL),
+                        new Layout(4, 2, Transport.SHM),
+                        new Layout(6, 1, Transport.TCP));
         return Stream.of(
                         AllreduceChoice.AUTO,
                         AllreduceChoice.RING,
@@ -51,14 +61,13 @@ class BitIdentityTest {
                         AllreduceChoice.TREE,
                         AllreduceChoice.DOUBLING)
                 .flatMap(
-                        algorithm ->
-                                Stream.of(
-                                                new Layout(3, 1, Transport.LOCAL),
-                                                new Layout(5, 5, Transport.LOCAL),
-                                                new Layout(8, 3, Transport.LOCAL),
-                                                new Layout(4, 2, Transport.SHM),
-                                                new Layout(6, 1, Transport.TCP))
-                                        .map(layout -> Arguments.of(algorithm, layout)));
+                        algorithm -> {
+                            boolean everywhere =
+                                    SlowCases.ENABLED || algorithm == AllreduceChoice.AUTO;
+                            return Stream.of(hosts, everywhere ? others : List.<Layout>of())
+                                    .flatMap(List::stream)
+                                    .map(layout -> Arguments.of(algorithm, layout));
+                        });
     }
 
     @ParameterizedTest(name = "{0}, {1}")

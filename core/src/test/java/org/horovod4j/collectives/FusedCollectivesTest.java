@@ -20,6 +20,7 @@ import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.ReferenceCollectives;
 import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World.Transport;
+import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -33,6 +34,9 @@ import java.util.stream.IntStream;
 
 /// Several tensors in one operation give the same results as separate operations.
 class FusedCollectivesTest {
+    /// Many rounds of [Tuning#MIN_ROUND_BYTES].
+    private static final long MOST_BYTES = SlowCases.ENABLED ? 3 << 20 : 1 << 20;
+
     /// Cases with different numbers of tensors, small and large, for notices, stages and links.
     private static List<FusionCase> cases(int ranks) {
         List<FusionCase> cases = new ArrayList<>();
@@ -236,7 +240,7 @@ class FusedCollectivesTest {
     /// Reduces tensors of random bits separately and fused with as many others as allowed.
     private static void comparesFusedWithSingle(int rank, Backend backend) {
         for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16)) {
-            long limit = Math.min(backend.reproducibleFusionBytes(), 3 << 20) / type.byteSize();
+            long limit = Math.min(backend.reproducibleFusionBytes(), MOST_BYTES) / type.byteSize();
             List<Long> counts = new ArrayList<>();
             long sum = 0;
             for (long count = 3; sum + count < limit; count = count * 3 + 1) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.option.AutotuneSettings;
 import org.horovod4j.spi.Tuning;
+import org.horovod4j.testsupport.SlowCases;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,10 +32,10 @@ class AutotunerTest {
     private static final Tuning DEFAULTS = Tuning.DEFAULT;
     private static final SearchSpace ONE_HOST = SearchSpace.of(4, 1, Set.of());
     private static final SearchSpace TWO_HOSTS = SearchSpace.of(8, 2, Set.of());
-    private static final int SEEDS = 40;
+    private static final int SEEDS = SlowCases.ENABLED ? 40 : 20;
 
     /// The number of seeds that may miss: samples are noisy.
-    private static final int MISSES = 2;
+    private static final int MISSES = SEEDS / 20;
 
     private final List<String> lines = new ArrayList<>();
 

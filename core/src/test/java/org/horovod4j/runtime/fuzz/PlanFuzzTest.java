@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 class PlanFuzzTest {
     private static final long SEED =
             Long.getLong("horovod4j.seed", System.nanoTime() & Integer.MAX_VALUE);
-    private static final int WORLDS = 6;
-    private static final int STEPS = 100;
+    private static final int WORLDS = 4;
+    private static final int STEPS = 80;
     private static final int MANY_WORLDS = 80;
     private static final int MANY_STEPS = 500;
 
