@@ -107,6 +107,7 @@ class DocsProgramsIT {
         return List.of(
                 "java",
                 "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 TestJvm.CLASS_PATH + File.pathSeparator + folder,
                 source.getFileName().toString().replace(".java", ""));

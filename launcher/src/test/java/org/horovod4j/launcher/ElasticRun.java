@@ -64,7 +64,8 @@ final class ElasticRun implements AutoCloseable {
     static ElasticRun train(FileSignals fileSignals, String flags, String... faults)
             throws IOException {
         String program = "%s 20 %s".formatted(fileSignals.end(), String.join(" ", faults));
-        return start(Map.of(), fileSignals, launcherArguments(flags, program));
+        TestJvm worker = TestCommands.rank(ElasticTrainer.class, split(program));
+        return start(Map.of(), fileSignals, launcherArguments(flags, worker));
     }
 
     /// The arguments of a launcher.
@@ -72,11 +73,18 @@ final class ElasticRun implements AutoCloseable {
     /// @param flags of horovodrun, as one line
     /// @param program arguments of the trainer, as one line
     static String[] launcherArguments(String flags, String program) {
-        List<String> words = new ArrayList<>(List.of(flags.split(" ", -1)));
-        String[] arguments = program.strip().split(" ", -1);
-        words.addAll(
-                TestJvm.of(ElasticTrainer.class, arguments).shortLived().with("-Xmx64m").words());
+        return launcherArguments(
+                flags, TestJvm.of(ElasticTrainer.class, split(program)).shortLived());
+    }
+
+    private static String[] launcherArguments(String flags, TestJvm worker) {
+        List<String> words = new ArrayList<>(List.of(split(flags)));
+        words.addAll(worker.with("-Xmx64m").words());
         return words.toArray(String[]::new);
+    }
+
+    private static String[] split(String line) {
+        return line.strip().split(" ", -1);
     }
 
     LauncherProcess launcher() {

@@ -11,6 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /// What happens when a rank fails while the others run.
@@ -82,6 +83,8 @@ class FailureIT {
                         "-np",
                         "3",
                         "java",
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         TestJvm.CLASS_PATH,
                         EarlyExit.class.getName(),
@@ -157,7 +160,8 @@ class FailureIT {
     }
 
     private static LauncherProcess twoRanks(Class<?> program) throws Exception {
-        String classPath = TestJvm.CLASS_PATH;
-        return LauncherProcess.start("-np", "2", "java", "-cp", classPath, program.getName());
+        List<String> words = new ArrayList<>(List.of("-np", "2"));
+        words.addAll(TestCommands.rank(program).words());
+        return LauncherProcess.start(words.toArray(String[]::new));
     }
 }

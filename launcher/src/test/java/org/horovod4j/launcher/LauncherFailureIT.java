@@ -229,6 +229,7 @@ class LauncherFailureIT {
                         "env",
                         "--default-signal=TERM",
                         TestJvm.JAVA,
+                        "-XX:TieredStopAtLevel=1",
                         "-cp",
                         TestJvm.CLASS_PATH,
                         WaitingProgram.class.getName());
@@ -266,7 +267,11 @@ class LauncherFailureIT {
     private LaunchException failureOf(int size, RankAction action) {
         return catchThrowableOfType(
                 LaunchException.class,
-                () -> Launcher.processes(size).output(lines::add).execute(action));
+                () ->
+                        Launcher.processes(size)
+                                .jvmOptions(TestJvm.SHORT_LIVED)
+                                .output(lines::add)
+                                .execute(action));
     }
 
     /// The rest of the first line that begins with `start`.

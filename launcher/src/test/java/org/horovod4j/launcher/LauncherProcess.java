@@ -49,28 +49,27 @@ final class LauncherProcess implements AutoCloseable {
 
     static LauncherProcess start(Map<String, String> variables, String... arguments)
             throws IOException {
-        return start(HorovodRun.class, variables, arguments);
+        return startWithin(List.of(), variables, arguments);
     }
 
     /// @param around a command that runs the words after it as a command
     static LauncherProcess startWithin(
             List<String> around, Map<String, String> variables, String... arguments)
             throws IOException {
-        return start(around, HorovodRun.class, variables, arguments);
+        return start(around, TestCommands.launcher(arguments), variables);
     }
 
     static LauncherProcess start(Class<?> main, Map<String, String> variables, String... arguments)
             throws IOException {
-        return start(List.of(), main, variables, arguments);
+        return start(List.of(), TestJvm.of(main, arguments).shortLived(), variables);
     }
 
     private static LauncherProcess start(
-            List<String> around, Class<?> main, Map<String, String> variables, String... arguments)
-            throws IOException {
+            List<String> around, TestJvm jvm, Map<String, String> variables) throws IOException {
         List<String> command = new ArrayList<>(around);
         // A build in the background ignores SIGINT, and its children inherit that.
         command.addAll(List.of("env", "--default-signal=INT,TERM"));
-        command.addAll(TestJvm.of(main, arguments).shortLived().words());
+        command.addAll(jvm.words());
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().putAll(variables);
         return new LauncherProcess(builder.start());

@@ -53,9 +53,8 @@ record MessageTemplate(String file, List<String> words) {
 
     /// Whether a quote matches this message or a part of it with several of its words.
     ///
-    /// @param quote a text in which "…" matches anything
-    boolean isQuotedBy(String quote) {
-        List<String> quoted = split(quote);
+    /// @param quoted the words of the quote, see [#split]; "…" matches anything
+    boolean isQuotedBy(List<String> quoted) {
         for (int from = 0; from < words.size(); from++) {
             if (fits(from, quoted, 0, 0)) {
                 return true;
@@ -97,12 +96,15 @@ record MessageTemplate(String file, List<String> words) {
 
     /// Whether a word with gaps matches this text.
     private static boolean fills(String text, String word) {
+        if (text.contains(ELLIPSIS)) {
+            return true;
+        }
         String pattern =
                 Arrays.stream(word.split(GAP, -1))
                         .map(part -> part.replaceAll("[.,:;]+$", ""))
                         .map(Pattern::quote)
                         .collect(Collectors.joining(".*"));
-        return text.contains(ELLIPSIS) || text.matches(pattern);
+        return text.matches(pattern);
     }
 
     @Override

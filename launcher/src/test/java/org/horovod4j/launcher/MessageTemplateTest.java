@@ -32,7 +32,7 @@ class MessageTemplateTest {
                 "and it refuses connections to port 22 | false"
             })
     void quoteMatchesWordsInOrder(String quote, boolean fits) {
-        assertThat(REFUSAL.isQuotedBy(quote)).isEqualTo(fits);
+        assertThat(REFUSAL.isQuotedBy(MessageTemplate.split(quote))).isEqualTo(fits);
     }
 
     @Test

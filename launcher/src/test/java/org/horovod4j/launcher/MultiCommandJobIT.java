@@ -46,7 +46,7 @@ class MultiCommandJobIT {
     @Test
     void eachCommandHasItsOwnRendezvous() throws Exception {
         String line =
-                "- %s --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp %s %s\n"
+                "- %s -XX:TieredStopAtLevel=1 --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp %s %s\n"
                         .formatted(TestJvm.JAVA, TestJvm.CLASS_PATH, SumOfRanks.class.getName());
         try (LauncherProcess launcher = start("workers: 2\nrun:\n" + line + line)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();

@@ -46,7 +46,7 @@ class ProgressIT {
     private static String onATerminal(Map<String, String> variables, String program)
             throws Exception {
         String launcher =
-                "%s -cp $TEST_CLASS_PATH %s -np 2 %s"
+                "%s -XX:TieredStopAtLevel=1 -cp $TEST_CLASS_PATH %s -np 2 %s"
                         .formatted(TestJvm.JAVA, HorovodRun.class.getName(), program);
         ProcessBuilder builder =
                 new ProcessBuilder(List.of("script", "-qec", launcher, "/dev/null"));

@@ -39,6 +39,8 @@ class RemoteOutputIT {
                         "-H",
                         "far1.invalid:2,far2.invalid:1",
                         "java",
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         TestJvm.CLASS_PATH,
                         ManyLinesProgram.class.getName(),
@@ -135,6 +137,7 @@ class RemoteOutputIT {
                                 script,
                                 file.toString(),
                                 TestJvm.JAVA,
+                                "-XX:TieredStopAtLevel=1",
                                 "-cp",
                                 TestJvm.CLASS_PATH,
                                 HorovodRun.class.getName()));

@@ -131,7 +131,7 @@ class SecretHandoverIT {
     }
 
     private static String java(String option) {
-        return "%s %s -cp %s '%s'"
+        return "%s -XX:TieredStopAtLevel=1 %s -cp %s '%s'"
                 .formatted(TestJvm.JAVA, option, TestJvm.CLASS_PATH, JoinTwice.class.getName());
     }
 

@@ -55,6 +55,8 @@ class SignalIT {
                         "-np",
                         "3",
                         "java",
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         TestJvm.CLASS_PATH,
                         EndlessTraining.class.getName())) {

@@ -36,6 +36,8 @@ class TlsIT {
                         "2",
                         "--tls",
                         "java",
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         TestJvm.CLASS_PATH,
                         Sum.class.getName())) {

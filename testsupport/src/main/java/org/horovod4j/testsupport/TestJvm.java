@@ -19,6 +19,11 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
 
     public static final String CLASS_PATH = System.getProperty("java.class.path");
 
+    /// For programs that end within seconds: the first compiler and the serial collector start
+    /// fastest.
+    public static final List<String> SHORT_LIVED =
+            List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     public TestJvm {
         flags = List.copyOf(flags);
         arguments = List.copyOf(arguments);
@@ -37,9 +42,9 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
         return with("--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED");
     }
 
-    /// For programs that end within seconds: the first compiler and the serial collector start fastest.
+    /// With the flags [#SHORT_LIVED].
     public TestJvm shortLived() {
-        return with("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        return with(SHORT_LIVED.toArray(String[]::new));
     }
 
     public TestJvm onClassPath(String path) {
