@@ -19,7 +19,6 @@ import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.launcher.LaunchException;
-import org.horovod4j.launcher.Launcher;
 import org.horovod4j.option.HookChoice;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +27,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 
 class DifferentiableCollectivesIT {
@@ -47,10 +45,7 @@ class DifferentiableCollectivesIT {
 
     @Test
     void gradientOfAllreduceIsAllreduced() {
-        List<Outcome> outcomes =
-                Launcher.processes(3)
-                        .environment(Map.of("OMP_NUM_THREADS", "1"))
-                        .run(DifferentiableCollectivesIT::reduce);
+        List<Outcome> outcomes = TestTraining.ranks(3).run(DifferentiableCollectivesIT::reduce);
 
         for (Outcome outcome : outcomes) {
             // rank r has x = (r + 1, 2(r + 1)) and the loss (r + 1) * (y0 + 10 y1)

@@ -22,7 +22,6 @@ import ai.djl.util.Pair;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.launcher.Launcher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -66,10 +65,7 @@ class SyncBatchNormIT {
         Outcome whole =
                 train(network(BatchNorm.builder().build()), 0, total(size), values -> values);
 
-        List<Outcome> ranks =
-                Launcher.processes(size)
-                        .environment(Map.of("OMP_NUM_THREADS", "1"))
-                        .run(SyncBatchNormIT::trainMyShare);
+        List<Outcome> ranks = TestTraining.ranks(size).run(SyncBatchNormIT::trainMyShare);
 
         for (int step = 0; step < STEPS; step++) {
             assertClose(join(ranks, Outcome::outputs, step), whole.outputs.get(step));
@@ -254,8 +250,7 @@ class SyncBatchNormIT {
         Outcome plain = train(network(BatchNorm.builder().build()), 0, 5, values -> values);
 
         List<Outcome> alone =
-                Launcher.processes(1)
-                        .environment(Map.of("OMP_NUM_THREADS", "1"))
+                TestTraining.ranks(1)
                         .run(
                                 comm ->
                                         train(

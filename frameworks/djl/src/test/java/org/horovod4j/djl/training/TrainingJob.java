@@ -60,6 +60,7 @@ public record TrainingJob(String folder, int epochs) {
                 .jvmOptions(
                         List.of(
                                 "-Xmx512m",
+                                "-XX:TieredStopAtLevel=1",
                                 "-Dai.djl.offline=true",
                                 "-Dai.djl.default_engine=PyTorch",
                                 "--enable-native-access=ALL-UNNAMED",
