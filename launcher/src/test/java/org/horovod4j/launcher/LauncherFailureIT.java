@@ -22,6 +22,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -67,7 +68,7 @@ class LauncherFailureIT {
                 .isExactlyInstanceOf(IllegalStateException.class)
                 .hasMessage("no data")
                 .hasCauseExactlyInstanceOf(IOException.class);
-        assertThat(thrown.getCause().getStackTrace()[0].getClassName())
+        assertThat(Objects.requireNonNull(thrown.getCause()).getStackTrace()[0].getClassName())
                 .isEqualTo(LauncherFailureIT.class.getName());
         assertThat(lines).noneMatch(line -> line.contains("horovodrun"));
         assertThat(printed(thrown))

@@ -150,7 +150,7 @@ public record ThrownException(
                 return false; // its constructor has set that there is none
             }
         }
-        return made.getCause() == cause;
+        return Objects.equals(made.getCause(), cause);
     }
 
     /// Stands for an exception whose class is not usable in this program.

@@ -83,11 +83,11 @@ record CpuTopology(List<List<Integer>> cores, List<List<Integer>> nodes) {
 
     /// Parses a list such as `0-3,8`.
     private static List<Integer> parse(String list) {
-        return Stream.of(list.strip().split(","))
+        return Stream.of(list.strip().split(",", -1))
                 .filter(range -> !range.isEmpty())
                 .flatMapToInt(
                         range -> {
-                            String[] ends = range.split("-");
+                            String[] ends = range.split("-", -1);
                             return IntStream.rangeClosed(
                                     Integer.parseInt(ends[0]),
                                     Integer.parseInt(ends[ends.length - 1]));

@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Objects;
 
 class ThrownExceptionTest {
     private static final ClassLoader LOADER = ThrownExceptionTest.class.getClassLoader();
@@ -18,7 +19,7 @@ class ThrownExceptionTest {
         ObjectCodec codec = new ObjectCodec(LOADER);
         ThrownException sent =
                 (ThrownException) codec.decode(codec.encode(ThrownException.of(thrown)));
-        return sent.restore(LOADER);
+        return Objects.requireNonNull(sent).restore(LOADER);
     }
 
     private static String printed(Throwable thrown) {
