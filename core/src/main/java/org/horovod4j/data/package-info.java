@@ -3,7 +3,8 @@
 ///
 /// Start with [Sampling] (the order of the samples, and what happens to the last ones), then
 /// [Shard], one rank's batches of an epoch. Where the number of ranks changes within an epoch,
-/// `org.horovod4j.elastic.ElasticSampler` takes the place of [Shard].
+/// `org.horovod4j.elastic.ElasticSampler` takes the place of [Shard]. For data that can only be read
+/// in order there is [RoundRobin]. A [Prefetcher] reads batches ahead.
 ///
 /// - May depend on: `org.horovod4j`.
 /// - Invariant: which samples a rank gets follows from seed, epoch, rank and size alone, so ranks
