@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Runs an example on processes of this machine. Builds first if needed, so it works in a fresh clone.
+# Runs an example on processes of this machine: in a clone, which it builds first if needed, and in an
+# unpacked distribution, where it downloads DJL and PyTorch first if the example needs them.
 #
 #   examples/run.sh FashionMnist --epochs 3             two processes, with arguments of the program
-#   NP=4 examples/run.sh ResNet50Benchmark --help       another number of processes
+#   NP=4 examples/run.sh SyntheticBenchmark --help       another number of processes
 #   RUN_FLAGS='--min-np 1' examples/run.sh ElasticMnist   more flags of horovodrun
+#   ENGINE=MXNet examples/run.sh Mnist                  DJL with MXNet in place of PyTorch
 #
 # HOROVOD_* variables and OMP_NUM_THREADS, the threads with which a process computes, are passed on.
 set -euo pipefail
@@ -34,9 +36,31 @@ is_built() { # and no source changed since
     done
 }
 
-if ! is_built; then
-    echo "run.sh: building, for which Maven may need the network: DJL and PyTorch are some 120 MB"
-    ./mvnw -q -Dquick -DskipTests -pl "$(IFS=,; echo "${modules[*]}")" -am package
+# Maven's profile for another engine, and the option that makes DJL use it.
+profile=() engine=()
+if [ -n "${ENGINE:-}" ]; then
+    profile=("-P$(tr '[:upper:]' '[:lower:]' <<<"$ENGINE")")
+    engine=("-Dai.djl.default_engine=$ENGINE" --sun-misc-unsafe-memory-access=allow)
+fi
+
+has_engine() { # in this folder of libraries
+    [ -n "$(find "$1" -name "$(tr '[:upper:]' '[:lower:]' <<<"${ENGINE:-PyTorch}")-engine-*.jar" -print -quit 2>/dev/null)" ]
+}
+
+if [ -x bin/horovodrun ]; then # a distribution
+    horovodrun=bin/horovodrun
+    if grep -q '^import ai\.djl' "$sources/$example.java" && ! has_engine examples/lib; then
+        echo "run.sh: getting DJL and its engine, for which Maven may need the network: some 120 MB"
+        ./mvnw -q ${profile[@]+"${profile[@]}"} -f examples/libraries/pom.xml dependency:copy-dependencies
+    fi
+    class_path="lib/*:lib/djl/*:examples/*:examples/lib/*"
+else
+    horovodrun=./horovodrun
+    if ! is_built || ! has_engine examples/target/lib; then
+        echo "run.sh: building, for which Maven may need the network: DJL and PyTorch are some 120 MB"
+        ./mvnw -q -Dquick -DskipTests ${profile[@]+"${profile[@]}"} -pl "$(IFS=,; echo "${modules[*]}")" -am package
+    fi
+    class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :):examples/target/lib/*
 fi
 
 processes=${NP:-2}
@@ -46,9 +70,8 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((threads > 0 ? threads : 1))}
 # The engine is on the class path: DJL need not download one, and must not report its use.
 export DJL_OFFLINE=${DJL_OFFLINE:-true}
 
-class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :)
 read -ra flags <<<"${RUN_FLAGS:-}"
-job=(./horovodrun -np "$processes" ${flags[@]+"${flags[@]}"}
-    java -cp "$class_path:examples/target/lib/*" "org.horovod4j.examples.$example" "$@")
+job=("$horovodrun" -np "$processes" ${flags[@]+"${flags[@]}"}
+    java ${engine[@]+"${engine[@]}"} -cp "$class_path" "org.horovod4j.examples.$example" "$@")
 echo "run.sh: OMP_NUM_THREADS=$OMP_NUM_THREADS ${job[*]}"
 exec "${job[@]}"

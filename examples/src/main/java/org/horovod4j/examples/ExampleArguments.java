@@ -47,10 +47,34 @@ final class ExampleArguments {
                 "a number above 0");
     }
 
+    /// One of some values, by its name.
+    <T> T oneOf(String option, T byDefault, List<T> values, Function<T, String> name) {
+        List<String> names = values.stream().map(name).toList();
+        return value(
+                option,
+                String.join("|", names),
+                byDefault,
+                word -> {
+                    int place = names.indexOf(word);
+                    if (place < 0) {
+                        throw new IllegalArgumentException(word);
+                    }
+                    return values.get(place);
+                },
+                value -> true,
+                "one of " + String.join(", ", names));
+    }
+
     /// An existing folder.
     Path folder(String option, Path byDefault) {
         return value(
                 option, "FOLDER", byDefault, Path::of, Files::isDirectory, "a folder that exists");
+    }
+
+    /// An existing file.
+    Path file(String option, Path byDefault) {
+        return value(
+                option, "FILE", byDefault, Path::of, Files::isRegularFile, "a file that exists");
     }
 
     /// A file or folder that the program creates.

@@ -5,11 +5,16 @@
 /// - [FashionMnist]: a learning rate with warm-up and decay, checkpoints, and a restart from them;
 /// - [AccumulateAndClip]: a training loop by hand, with accumulated and clipped gradients;
 /// - [ElasticMnist]: processes that join and leave during training;
-/// - [ResNet50Benchmark]: the training speed of this machine, with one or several processes;
+/// - [SyntheticBenchmark]: the training speed of known networks, with one or several processes;
+/// - [FineTune]: a network from Python, trained further;
+/// - [LargeData]: data that stay in files;
+/// - [SkipGram]: vectors of words, of which processes exchange few rows in each step;
+/// - [AdasumSmallModel]: Adasum beside the average of gradients;
 /// - [MnistByHand]: plain Java without a framework;
 /// - [Pi]: a program that starts its processes itself.
 ///
-/// They share [MnistData], [MnistDataset] and [ExampleArguments].
+/// They share [MnistData], [MnistDataset] and [ExampleArguments]. [BenchmarkModel] has the networks of
+/// the benchmark, [RecordFiles] the data of [LargeData].
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.data`,
 ///   `org.horovod4j.elastic`, `org.horovod4j.training`, `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,

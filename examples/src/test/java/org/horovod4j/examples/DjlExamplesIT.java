@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -108,13 +109,57 @@ class DjlExamplesIT {
         }
     }
 
-    /// A batch of one image on each of two processes, with gradients in 16 bits.
+    /// The features know only five of the ten digits.
     @Test
-    void resNet50BenchmarkPrintsThroughput() throws Exception {
+    @Tag("slow")
+    void fineTuneLearnsAllDigits() throws Exception {
+        String network = "data/torchscript/features.pt";
         try (ExampleJob job =
                 ExampleJob.start(
                         2,
-                        ResNet50Benchmark.class,
+                        FineTune.class,
+                        "--data",
+                        digits.toString(),
+                        "--network",
+                        network,
+                        "--epochs",
+                        "2")) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(accuracy(job)).isGreaterThan(85);
+            assertThat(job.output()).contains("with 2 process(es)");
+        }
+    }
+
+    /// The second start finds the files of the first.
+    @Test
+    @Tag("slow")
+    void largeDataLearnsFromFiles() throws Exception {
+        Path files = folder.resolve("files");
+        for (int start = 0; start < 2; start++) {
+            try (ExampleJob job =
+                    ExampleJob.start(
+                            2,
+                            LargeData.class,
+                            "--data",
+                            digits.toString(),
+                            "--files",
+                            files.toString(),
+                            "--epochs",
+                            "4")) {
+                assertThat(job.exitCode()).as(job.output()).isZero();
+                assertThat(accuracy(job)).isGreaterThan(80);
+                assertThat(job.output()).contains("from 3000 images in files");
+            }
+        }
+    }
+
+    /// A batch of one image on each of two processes, with gradients in 16 bits.
+    @Test
+    void syntheticBenchmarkPrintsThroughput() throws Exception {
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2,
+                        SyntheticBenchmark.class,
                         "--batch-size",
                         "1",
                         "--num-warmup-batches",
@@ -123,6 +168,9 @@ class DjlExamplesIT {
                         "1",
                         "--num-iters",
                         "1",
+                        "--model",
+                        "resnet50",
+                        "--no-cuda",
                         "--fp16-allreduce")) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output())
@@ -141,7 +189,11 @@ class DjlExamplesIT {
                 FashionMnist.class,
                 AccumulateAndClip.class,
                 ElasticMnist.class,
-                ResNet50Benchmark.class,
+                SyntheticBenchmark.class,
+                FineTune.class,
+                LargeData.class,
+                SkipGram.class,
+                AdasumSmallModel.class,
                 MnistByHand.class
             })
     void invalidArgumentExitsWithOneLineError(Class<?> example) throws Exception {

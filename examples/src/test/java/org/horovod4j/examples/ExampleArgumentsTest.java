@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.util.List;
 
 class ExampleArgumentsTest {
     @Test
@@ -20,6 +21,19 @@ class ExampleArgumentsTest {
         assertThat(given.flag("--fast")).isTrue();
         assertThat(given.flag("--slow")).isFalse();
         assertThat(given.error()).isEmpty();
+    }
+
+    @Test
+    void returnsOneOfSomeValues() {
+        ExampleArguments given = new ExampleArguments("--model", "vgg16", "--next", "vgg");
+        List<BenchmarkModel> models = List.of(BenchmarkModel.values());
+        assertThat(given.oneOf("--model", models.getFirst(), models, BenchmarkModel::option))
+                .isEqualTo(BenchmarkModel.VGG16);
+        given.oneOf("--next", models.getFirst(), models, BenchmarkModel::option);
+
+        assertThat(given.error())
+                .contains(
+                        "--next needs one of resnet50, resnet101, inception_v3, vgg16, not 'vgg'");
     }
 
     @Test

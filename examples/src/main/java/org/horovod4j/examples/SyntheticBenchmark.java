@@ -2,7 +2,6 @@ package org.horovod4j.examples;
 
 import ai.djl.Device;
 import ai.djl.Model;
-import ai.djl.basicmodelzoo.cv.classification.ResNetV1;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -20,42 +19,38 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.compression.Compression;
 import org.horovod4j.djl.HvdDjl;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.stream.DoubleStream;
 
-/// Measures the images per second of ResNet-50 on this machine, with one or several processes.
+/// Measures the images per second of a known network, with one or several processes.
 ///
-/// This is Horovod's synthetic benchmark for this network, with its statistics. The images are random
-/// noise, so neither disk nor input pipeline affects the result.
+/// This is Horovod's synthetic benchmark, with its options and its statistics. The networks are those
+/// of Horovod's published results. The images are random noise, so neither disk nor input pipeline
+/// affects the result.
 ///
 /// ```
-/// examples/run.sh ResNet50Benchmark --batch-size 8 --num-iters 3
+/// examples/run.sh SyntheticBenchmark --model resnet101 --batch-size 8 --num-iters 3
 /// ```
-public final class ResNet50Benchmark {
-    private static final int PIXELS = 224;
+public final class SyntheticBenchmark {
     private static final int CLASSES = 1000;
     private static final float LEARNING_RATE = 0.01f;
 
-    private ResNet50Benchmark() {}
+    private SyntheticBenchmark() {}
 
     public static void main(String[] arguments) {
         Options options = Options.parse(arguments);
 
         Hvd.init();
-        Device device = HvdDjl.device();
-        try (Model model = Model.newInstance("resnet50", device)) {
-            model.setBlock(
-                    ResNetV1.builder()
-                            .setNumLayers(50)
-                            .setImageShape(new Shape(3, PIXELS, PIXELS))
-                            .setOutSize(CLASSES)
-                            .build());
+        Device device = options.noCuda() ? Device.cpu() : HvdDjl.device();
+        try (Model model = Model.newInstance(options.model().option(), device)) {
+            model.setBlock(options.model().block(CLASSES));
             DefaultTrainingConfig config =
                     new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                             .optOptimizer(optimizer(options, model))
                             .optDevices(new Device[] {device});
             try (Trainer trainer = model.newTrainer(config)) {
-                trainer.initialize(new Shape(options.batchSize(), 3, PIXELS, PIXELS));
+                trainer.initialize(options.batch());
                 HvdDjl.broadcastParameters(model, 0);
                 measure(options, trainer);
             }
@@ -87,15 +82,15 @@ public final class ResNet50Benchmark {
 
     private static void measure(Options options, Trainer trainer) {
         NDManager manager = trainer.getManager();
-        NDArray images = manager.randomNormal(new Shape(options.batchSize(), 3, PIXELS, PIXELS));
+        NDArray images = manager.randomNormal(options.batch());
         NDArray labels =
                 manager.randomUniform(0, CLASSES, new Shape(options.batchSize()))
                         .toType(DataType.INT32, false)
                         .toType(DataType.FLOAT32, false);
 
         print(
-                "ResNet-50, %d image(s) a batch, %d process(es)"
-                        .formatted(options.batchSize(), Hvd.size()));
+                "%s, %d image(s) a batch, %d process(es)"
+                        .formatted(options.model(), options.batchSize(), Hvd.size()));
         print("warming up: %d batch(es)".formatted(options.warmupBatches()));
         for (int batch = 0; batch < options.warmupBatches(); batch++) {
             step(trainer, images, labels);
@@ -160,23 +155,35 @@ public final class ResNet50Benchmark {
     }
 
     private record Options(
+            BenchmarkModel model,
             int batchSize,
             int warmupBatches,
             int batchesPerIteration,
             int iterations,
             boolean fp16,
+            boolean noCuda,
             boolean adasum) {
+        private Shape batch() {
+            return new Shape(batchSize, 3, model.pixels(), model.pixels());
+        }
+
         private static Options parse(String[] words) {
             ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
+                            given.oneOf(
+                                    "--model",
+                                    BenchmarkModel.RESNET50,
+                                    List.of(BenchmarkModel.values()),
+                                    BenchmarkModel::option),
                             given.number("--batch-size", 32, 1),
                             given.number("--num-warmup-batches", 10, 0),
                             given.number("--num-batches-per-iter", 10, 1),
                             given.number("--num-iters", 10, 1),
                             given.flag("--fp16-allreduce"),
+                            given.flag("--no-cuda"),
                             given.flag("--use-adasum"));
-            given.exitIfInvalid(ResNet50Benchmark.class);
+            given.exitIfInvalid(SyntheticBenchmark.class);
             return options;
         }
     }
