@@ -80,17 +80,19 @@ class FunctionServerTest {
 
     @Test
     void theFirstOutcomeOfARankCounts() throws Exception {
-        client(secret).report(new RankOutcomes.Threw(2, failure(false)));
+        RankOutcomes.Threw threw = new RankOutcomes.Threw(2, failure(false));
+        client(secret).report(threw);
         client(secret).report(new RankOutcomes.Returned(2, new byte[1]));
         outcomes.exited(2, "exit code 1");
         assertThat(outcomes.value(2)).isEmpty();
-        assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(2, failure(false)));
+        assertThat(outcomes.firstFailure()).contains(threw);
     }
 
     @Test
     void peerLossIsNotReportedAsCause() throws Exception {
-        client(secret).report(new RankOutcomes.Threw(0, failure(true)));
-        assertThat(outcomes.firstFailure()).contains(new RankOutcomes.Threw(0, failure(true)));
+        RankOutcomes.Threw threw = new RankOutcomes.Threw(0, failure(true));
+        client(secret).report(threw);
+        assertThat(outcomes.firstFailure()).contains(threw);
         outcomes.exited(0, "exit code 1");
         outcomes.exited(1, "killed by signal 9 (SIGKILL)");
         assertThat(outcomes.firstFailure())
