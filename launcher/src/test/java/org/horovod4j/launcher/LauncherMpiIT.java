@@ -46,6 +46,7 @@ class LauncherMpiIT {
                         () ->
                                 Launcher.processes(2)
                                         .mpi()
+                                        .verbose()
                                         .output(lines::add)
                                         .execute(
                                                 comm -> {

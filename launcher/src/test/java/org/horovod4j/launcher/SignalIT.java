@@ -111,14 +111,14 @@ class SignalIT {
     }
 
     @Test
-    void interruptOfLaunchPrintsOneLine() throws Exception {
+    void interruptOfLaunchPrintsNothing() throws Exception {
         try (LauncherProcess program = LauncherProcess.start(InterruptingProgram.class, Map.of())) {
             program.awaitOutput("training (\\d)", 3);
             program.type("\n");
             assertThat(program.exitCode()).isZero();
             assertThat(program.stdout())
                     .contains("launch: the thread that launched the job was interrupted");
-            assertThat(program.stderr()).matches("horovodrun: ended by SIGTERM after [0-9.]+ s\n");
+            assertThat(program.stderr()).isEmpty();
         }
     }
 
