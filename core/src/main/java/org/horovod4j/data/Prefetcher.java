@@ -2,6 +2,7 @@ package org.horovod4j.data;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -24,10 +25,13 @@ import java.util.function.Consumer;
 ///
 /// @param <T> the batches
 public final class Prefetcher<T> implements Iterator<T>, AutoCloseable {
+    private static final Duration CLOSE_POLL = Duration.ofMillis(10);
+
     private final BlockingQueue<Item<T>> queue;
     private final Consumer<? super T> discard;
     private final Thread reader;
     private @Nullable Item<T> next;
+    private volatile boolean closed;
 
     /// What the reader has found.
     private sealed interface Item<T> {
@@ -69,11 +73,15 @@ public final class Prefetcher<T> implements Iterator<T>, AutoCloseable {
     /// @return how the source ended
     private Item<T> read(Iterator<? extends T> source) throws InterruptedException {
         try {
-            while (source.hasNext()) {
+            while (!closed && source.hasNext()) {
                 put(new Item.Element<>(source.next()));
             }
             return new Item.End<>();
-        } catch (RuntimeException | Error e) { // thrown again by the thread that trains
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Throwable e) {
+            // Thrown again by the thread that trains. A source in Kotlin or Scala may throw checked
+            // exceptions.
             return new Item.Failure<>(e);
         }
     }
@@ -119,6 +127,12 @@ public final class Prefetcher<T> implements Iterator<T>, AutoCloseable {
         }
     }
 
+    private void discardRead() {
+        for (Item<T> item = queue.poll(); item != null; item = queue.poll()) {
+            free(item);
+        }
+    }
+
     @Override
     public T next() {
         if (!hasNext() || !(next instanceof Item.Element<T>(T value))) {
@@ -131,12 +145,14 @@ public final class Prefetcher<T> implements Iterator<T>, AutoCloseable {
     /// Ends the reader and discards what it has read. Waits until the source is no longer in use.
     @Override
     public void close() {
+        closed = true;
         reader.interrupt();
         boolean interrupted = false;
-        while (true) {
+        while (reader.isAlive()) {
+            // A source may have cleared the interrupt; the reader then waits for room in the queue.
+            discardRead();
             try {
-                reader.join();
-                break;
+                boolean _ = reader.join(CLOSE_POLL);
             } catch (InterruptedException e) {
                 interrupted = true;
             }
@@ -144,8 +160,7 @@ public final class Prefetcher<T> implements Iterator<T>, AutoCloseable {
         if (next != null) {
             free(next);
         }
-        queue.forEach(this::free);
-        queue.clear();
+        discardRead();
         next = new Item.End<>();
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 @Timeout(60)
 class PrefetcherTest {
@@ -71,6 +73,41 @@ class PrefetcherTest {
                         .hasCause(damaged);
             }
         }
+    }
+
+    /// As an iterator written in Kotlin or Scala may do.
+    @Test
+    void undeclaredExceptionOfSourceIsReported() {
+        IOException damaged = new IOException("damaged file");
+        Iterator<Integer> source =
+                new Iterator<>() {
+                    @Override
+                    public boolean hasNext() {
+                        throw PrefetcherTest.<RuntimeException>undeclared(damaged);
+                    }
+
+                    @Override
+                    public Integer next() {
+                        throw new NoSuchElementException();
+                    }
+                };
+        try (Prefetcher<Integer> prefetcher = new Prefetcher<>(source, 1)) {
+            assertThatThrownBy(prefetcher::hasNext).hasCause(damaged);
+        }
+    }
+
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <E extends Throwable> E undeclared(Throwable thrown) throws E {
+        throw (E) thrown;
+    }
+
+    @Test
+    void closeEndsSourceThatClearsInterrupts() {
+        Iterator<Boolean> source = Stream.generate(Thread::interrupted).iterator();
+        Prefetcher<Boolean> prefetcher = new Prefetcher<>(source, 1);
+        assertThat(prefetcher.next()).isFalse();
+        prefetcher.close();
+        assertThat(prefetcher.hasNext()).isFalse();
     }
 
     @Test
