@@ -80,9 +80,6 @@ final class ParameterCheck {
 
     private void check(Communicator communicator) {
         Map<String, Long> checksums = checksums();
-        if (checksums.isEmpty()) {
-            return;
-        }
         long digest = digest(checksums);
         // the greatest digest, and the complement of the least one
         long[] extremes = {digest, ~digest};

@@ -79,10 +79,8 @@ final class ThreadAffinity {
             set.setAtIndex(ValueLayout.JAVA_LONG, processor / Long.SIZE, 1L << processor);
             int result = (int) handle.invokeExact(0, set.byteSize(), set);
             return result == 0 ? "" : "this process may not use it";
-        } catch (RuntimeException | Error e) {
-            throw e;
         } catch (Throwable e) {
-            throw new AssertionError("a function of C throws nothing", e);
+            return e.toString(); // the thread has other work, and does it unbound
         }
     }
 
