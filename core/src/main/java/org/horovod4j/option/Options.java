@@ -56,8 +56,8 @@ public final class Options {
                     .atLeast(1)
                     .in(OptionGroup.WORLD)
                     .help(
-                            "The number of processors of this host. Set for processes that are bound to"
-                                    + " some of them, and so see only these.");
+                            "The number of processors of this host. `--bind-to` sets it, because a bound"
+                                    + " process sees only its own processors.");
 
     public static final Option<Integer> CROSS_RANK =
             Option.integer()

@@ -97,13 +97,14 @@ public final class RuntimeOptions {
     public static final Option<Integer> HELPER_THREADS =
             Option.integer("helper-threads")
                     .environment("HOROVOD_HELPER_THREADS")
-                    .whenUnset("the cores of the host divided by its ranks, less one, at most 7")
+                    .whenUnset(
+                            "the processors of the host divided by its ranks, less one, at most 7")
                     .atLeast(0)
                     .atMost(64)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "How many threads help a rank with an allreduce of 512 KiB or more while its"
-                                    + " program waits for it.");
+                            "How many threads help a rank with an allreduce or reducescatter of 512 KiB or"
+                                    + " more while its program waits for it.");
 
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")

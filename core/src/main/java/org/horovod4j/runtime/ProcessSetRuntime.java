@@ -92,7 +92,8 @@ final class ProcessSetRuntime {
                 context.settings()
                         .hostProcessors()
                         .orElse(Runtime.getRuntime().availableProcessors());
-        boolean oversubscribed = topology.localSize() > cores;
+        int hostRanks = context.topology().localSize(); // of all process sets
+        boolean oversubscribed = hostRanks > cores;
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
         IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
 
@@ -122,7 +123,7 @@ final class ProcessSetRuntime {
                             crossGroup,
                             context.kernels(),
                             activities,
-                            helperThreads(context, cores / topology.localSize(), idleStrategy));
+                            helperThreads(context, cores / hostRanks, idleStrategy));
             backend = cpu;
             backend.tune(context.settings().tuning());
             LOG.log(

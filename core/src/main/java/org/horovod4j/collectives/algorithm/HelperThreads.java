@@ -12,8 +12,8 @@ import java.util.function.IntConsumer;
 /// Threads that share the work of a large collective with the thread that runs it, on cores that
 /// are idle while the program waits.
 ///
-/// The work is divided into numbered tasks. Every thread takes the next task that none has taken.
-/// So a helper that wakes up late delays nothing: the other threads have done its tasks. Helpers
+/// The work is divided into numbered tasks, and every thread takes the next free one. So a helper
+/// that wakes up late delays nothing: the other threads have done its tasks. Helpers
 /// start when they are first needed. Between tasks they spin for 100 µs, which bridges the gaps
 /// within a collective, then they park.
 public final class HelperThreads implements AutoCloseable {
@@ -23,8 +23,8 @@ public final class HelperThreads implements AutoCloseable {
     /// Below this size of all tensors, waking helpers costs more than they save.
     private static final long MIN_BYTES = 512 * 1024;
 
-    /// Below this size, a step of a collective is not divided.
-    private static final long MIN_DIVIDED_BYTES = 32 * 1024;
+    /// The least bytes of a part, when a step of a collective is divided.
+    private static final long MIN_PART_BYTES = 32 * 1024;
 
     private final int count;
     private final ThreadFactory factory;
@@ -32,6 +32,7 @@ public final class HelperThreads implements AutoCloseable {
     private Helper @Nullable [] helpers;
     private boolean enabled;
     private volatile @Nullable Tasks current;
+    private long lastTasks;
     private volatile boolean closed;
 
     /// @param count the number of threads
@@ -61,11 +62,6 @@ public final class HelperThreads implements AutoCloseable {
         return workers();
     }
 
-    /// Like [#begin] for a collective in which the caller works alone.
-    public void beginAlone() {
-        enabled = false;
-    }
-
     /// The number of threads that work on the current collective, the caller included.
     int workers() {
         return enabled ? count + 1 : 1;
@@ -75,11 +71,11 @@ public final class HelperThreads implements AutoCloseable {
     ///
     /// @param byteSize the size of an element
     void divide(long elements, int byteSize, RangeWork work) {
-        if (!enabled || elements * byteSize < 2 * MIN_DIVIDED_BYTES) {
+        if (!enabled || elements * byteSize < 2 * MIN_PART_BYTES) {
             work.run(0, elements);
             return;
         }
-        int parts = (int) Math.min(workers(), elements * byteSize / MIN_DIVIDED_BYTES);
+        int parts = (int) Math.min(workers(), elements * byteSize / MIN_PART_BYTES);
         run(
                 parts,
                 part -> {
@@ -88,7 +84,7 @@ public final class HelperThreads implements AutoCloseable {
                 });
     }
 
-    /// Runs `work` once on each thread, or less often if one thread finishes before another begins.
+    /// Runs `work` as often as there are threads. A thread that finishes early may run it again.
     ///
     /// @param work finds out itself what is left to do
     void share(Runnable work) {
@@ -100,7 +96,7 @@ public final class HelperThreads implements AutoCloseable {
     }
 
     private void run(int tasks, IntConsumer work) {
-        Tasks shared = new Tasks(tasks, work);
+        Tasks shared = new Tasks(++lastTasks, tasks, work);
         current = shared;
         for (Helper helper : started()) {
             if (helper.parked) {
@@ -145,7 +141,7 @@ public final class HelperThreads implements AutoCloseable {
     private final class Helper implements Runnable {
         private final Thread thread;
         private volatile boolean parked;
-        private @Nullable Tasks seen;
+        private long seen;
 
         Helper(ThreadFactory factory) {
             this.thread = factory.newThread(this);
@@ -156,13 +152,13 @@ public final class HelperThreads implements AutoCloseable {
             while (!closed) {
                 Tasks tasks = awaitTasks();
                 if (tasks != null) {
-                    seen = tasks;
+                    seen = tasks.number;
                     tasks.work();
                 }
             }
         }
 
-        /// Waits for tasks that this thread has not seen. May return null without a reason.
+        /// Waits for tasks that this thread has not seen. May return null before there are any.
         private @Nullable Tasks awaitTasks() {
             long end = System.nanoTime() + SPIN_NANOS;
             do {
@@ -185,12 +181,13 @@ public final class HelperThreads implements AutoCloseable {
 
         private @Nullable Tasks newTasks() {
             Tasks tasks = current;
-            return tasks == seen ? null : tasks;
+            return tasks == null || tasks.number == seen ? null : tasks;
         }
     }
 
     /// Numbered tasks, each of which one thread takes.
     private static final class Tasks {
+        private final long number;
         private final int count;
         private final IntConsumer work;
         private final AtomicInteger taken = new AtomicInteger();
@@ -198,7 +195,9 @@ public final class HelperThreads implements AutoCloseable {
         private volatile @Nullable RuntimeException failure;
         private volatile @Nullable Error error;
 
-        Tasks(int count, IntConsumer work) {
+        /// @param number no other tasks of this object have it
+        Tasks(long number, int count, IntConsumer work) {
+            this.number = number;
             this.count = count;
             this.work = work;
         }
