@@ -48,7 +48,7 @@ final class CpuAllreduce {
     private static final long ELEMENT_BYTES = 8;
 
     /// Where the notice of a large allreduce has the number of threads of its rank.
-    private static final long WORKERS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
+    private static final long THREADS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
 
     private final LocalGroup local;
     private final CrossGroup cross;
@@ -128,13 +128,13 @@ final class CpuAllreduce {
     /// Reduces through the stages, and with the other hosts if there are any. The caller has passed
     /// a local barrier.
     private void runStaged(
-            long stamp, ScaledReduction reduction, int workers, FusedTensors fusedTensors) {
+            long stamp, ScaledReduction reduction, int threads, FusedTensors fusedTensors) {
         if (cross.isSingleDomain()) {
-            staged.run(reduction, local.size(), workers, null, fusedTensors);
+            staged.run(reduction, local.size(), threads, null, fusedTensors);
         } else if (fusedTensors.elementCount() == 0) {
             barrier.run(stamp); // an empty collective sends nothing, so compare stamps here
         } else {
-            staged.run(reduction, owners(fusedTensors), workers, cross, fusedTensors);
+            staged.run(reduction, owners(fusedTensors), threads, cross, fusedTensors);
         }
     }
 
@@ -190,28 +190,28 @@ final class CpuAllreduce {
         local.region(local.index())
                 .set(
                         ValueLayout.JAVA_LONG_UNALIGNED,
-                        local.nextPayloadOffset() + WORKERS_OFFSET,
+                        local.nextPayloadOffset() + THREADS_OFFSET,
                         helpers.begin(fusedTensors));
         localBarrier(stamp);
-        int workers = fewestWorkers();
+        int threads = fewestThreads();
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors == null) {
-            runStaged(stamp, reduction, workers, fusedTensors);
+            runStaged(stamp, reduction, threads, fusedTensors);
         } else {
             inPlace.run(reduction, fusedTensors, tensors);
         }
     }
 
     /// The number of threads of the rank that has the fewest for the current collective.
-    private int fewestWorkers() {
+    private int fewestThreads() {
         long fewest = Long.MAX_VALUE;
         for (int member = 0; member < local.size(); member++) {
-            long workers =
+            long threads =
                     local.region(member)
                             .get(
                                     ValueLayout.JAVA_LONG_UNALIGNED,
-                                    local.payloadOffset() + WORKERS_OFFSET);
-            fewest = Math.min(fewest, workers);
+                                    local.payloadOffset() + THREADS_OFFSET);
+            fewest = Math.min(fewest, threads);
         }
         return (int) fewest;
     }

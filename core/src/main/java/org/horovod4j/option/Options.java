@@ -271,8 +271,7 @@ public final class Options {
                     .in(OptionGroup.FRAMEWORKS)
                     .help(
                             "How many steps pass between two checks that all ranks have the same"
-                                    + " parameters. The first step is always checked, unless this is 0:"
-                                    + " then there is no check.");
+                                    + " parameters. The first step is checked too. 0 checks nothing.");
 
     private static final List<Option<?>> ALL =
             Stream.concat(

@@ -79,9 +79,9 @@ public final class RuntimeOptions {
                     .whenUnset("not bound")
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "The processor of Horovod4J's own thread, one for each rank of a host, as in"
-                                    + " `0,8`. Linux only. Operations that the program waits for run"
-                                    + " in the thread of the program.");
+                            "Processors, one for each rank of a host, to which its thread `hvd-cycle` is"
+                                    + " bound, as in `0,8`. Linux only. Operations that the program"
+                                    + " waits for run in the thread of the program.");
 
     public static final Option<Long> ROUND_BYTES =
             Option.bytes("round-bytes")

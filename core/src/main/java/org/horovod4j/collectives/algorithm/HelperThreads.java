@@ -59,11 +59,11 @@ public final class HelperThreads implements AutoCloseable {
                         && fusedTensors.byteSize() >= MIN_BYTES
                         && programWaits.getAsBoolean()
                         && fusedTensors.isAccessibleBy(started()[0].thread);
-        return workers();
+        return threads();
     }
 
     /// The number of threads that work on the current collective, the caller included.
-    int workers() {
+    int threads() {
         return enabled ? count + 1 : 1;
     }
 
@@ -75,7 +75,7 @@ public final class HelperThreads implements AutoCloseable {
             work.run(0, elements);
             return;
         }
-        int parts = (int) Math.min(workers(), elements * byteSize / MIN_PART_BYTES);
+        int parts = (int) Math.min(threads(), elements * byteSize / MIN_PART_BYTES);
         run(
                 parts,
                 part -> {
@@ -89,7 +89,7 @@ public final class HelperThreads implements AutoCloseable {
     /// @param work finds out itself what is left to do
     void share(Runnable work) {
         if (enabled) {
-            run(workers(), _ -> work.run());
+            run(threads(), _ -> work.run());
         } else {
             work.run();
         }

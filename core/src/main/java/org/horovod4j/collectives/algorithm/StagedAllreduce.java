@@ -59,17 +59,17 @@ public final class StagedAllreduce {
     /// Reduces `fusedTensors` and copies this rank's output range of each tensor to its output.
     ///
     /// @param owners the number of owners; the first members are owners and reduce one part each
-    /// @param workers how many threads the rank with the fewest has for this collective
+    /// @param threads how many threads the rank with the fewest has for this collective
     /// @param crossReducer reduces a part over the other hosts; null if there are none
     public void run(
             ScaledReduction reduction,
             int owners,
-            int workers,
+            int threads,
             @Nullable CrossReducer crossReducer,
             FusedTensors fusedTensors) {
         long roundBytes =
                 crossReducer == null
-                        ? Math.min(localRoundBytes * workers, RegionLayout.STAGE_BYTES)
+                        ? Math.min(localRoundBytes * threads, RegionLayout.STAGE_BYTES)
                         : RegionLayout.STAGE_BYTES;
         long roundElements = roundBytes / reduction.byteSize();
         pipeline.run(
@@ -186,7 +186,7 @@ public final class StagedAllreduce {
         @Override
         public void unpack(long round, long stage, long reduced) {
             long elements = elements(round);
-            boolean isAlone = helpers.workers() == 1;
+            boolean isAlone = helpers.threads() == 1;
             for (int owner = 0; owner < owners; owner++) {
                 long since = activityRecorder.begin();
                 local.await(owner, Counter.REDUCED, reduced);
