@@ -3,8 +3,10 @@ package org.horovod4j.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RendezvousHost;
+import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testsupport.SlowCases;
 import org.horovod4j.testsupport.TcpSockets;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,47 @@ class CollectivesIT {
             System.out.println("done");
             TestSignal.await();
             Hvd.shutdown();
+        }
+    }
+
+    /// Sums large arrays while helper threads share the work.
+    static final class HelpedWorker {
+        private static final int ELEMENTS = 1 << 20;
+
+        private HelpedWorker() {}
+
+        public static void main(String[] arguments) {
+            Hvd.init();
+            for (int step = 1; step <= 5; step++) {
+                float[] values = new float[ELEMENTS];
+                for (int i = 0; i < ELEMENTS; i++) {
+                    values[i] = (Hvd.rank() + 1) * (step + i % 1000);
+                }
+                Hvd.allreduce("values", values, ReduceOp.SUM);
+                for (int i = 0; i < ELEMENTS; i++) {
+                    if (values[i] != 3 * (step + i % 1000)) {
+                        throw new AssertionError("element %d is %f".formatted(i, values[i]));
+                    }
+                }
+            }
+            long helpers =
+                    Thread.getAllStackTraces().keySet().stream()
+                            .filter(thread -> thread.getName().startsWith("hvd-helper-"))
+                            .count();
+            System.out.println(helpers + " helpers");
+            Hvd.shutdown();
+        }
+    }
+
+    @Test
+    void helperThreadsShareTheWorkOfLargeSums() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, HelpedWorker.class)
+                        .compiledFully()
+                        .with(RuntimeOptions.HELPER_THREADS, "2");
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitLine("2 helpers");
+            testJob.awaitSuccess();
         }
     }
 

@@ -111,13 +111,14 @@ public final class HelperThreads implements AutoCloseable {
 
     private Helper[] started() {
         if (helpers == null) {
-            helpers = new Helper[count];
+            Helper[] created = new Helper[count];
             for (int i = 0; i < count; i++) {
-                helpers[i] = new Helper(factory);
+                created[i] = new Helper(factory);
             }
-            for (Helper helper : helpers) {
+            for (Helper helper : created) {
                 helper.thread.start();
             }
+            helpers = created;
         }
         return helpers;
     }
