@@ -2,6 +2,7 @@ package org.horovod4j.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Communicator;
@@ -32,6 +33,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// Operations of ranks are matched by name, with a locked plan and without.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
@@ -69,15 +71,20 @@ class NegotiationTest {
 
     @Test
     void repeatedStepsLockAPlanAndOtherStepsUnlockIt() {
+        // The next call of one rank changes the state of both, so it waits until both have looked.
+        CyclicBarrier bothHaveLooked = new CyclicBarrier(2);
         World.run(
                 2,
                 comm -> {
                     lock(comm, "a", "b", "c");
                     assertThat(comm.describeState()).contains(LOCKED);
+                    bothHaveLooked.await();
                     comm.barrier();
                     assertThat(comm.describeState()).doesNotContain(LOCKED);
+                    bothHaveLooked.await();
                     lock(comm, "a", "b", "c");
                     assertThat(comm.describeState()).contains(LOCKED);
+                    bothHaveLooked.await();
                 });
     }
 
@@ -151,6 +158,8 @@ class NegotiationTest {
     /// The plan held it back for a moment; only the handle shows that it has run since.
     @MultiRankLayouts
     void earlyPollDoesNotUnlockThePlanInALaterStep(Layout layout) {
+        CyclicBarrier allHaveLooked = new CyclicBarrier(layout.size());
+        AtomicLong longestPause = new AtomicLong();
         layout.world()
                 .run(
                         comm -> {
@@ -160,13 +169,22 @@ class NegotiationTest {
                                 long looked = System.nanoTime();
                                 assertThat(a.isDone()).isFalse();
                                 TensorEntry<?> b = submit(comm, "b");
+                                longestPause.accumulateAndGet(
+                                        System.nanoTime() - looked, Math::max);
                                 await().pollInterval(Duration.ofMillis(1))
                                         .until(() -> a.hasEnded() && b.hasEnded());
                                 await().pollInterval(Duration.ofMillis(1))
                                         .until(() -> System.nanoTime() - looked > GRACE_NANOS);
-                                assertThat(comm.describeState()).contains(LOCKED);
+                                String state = comm.describeState();
+                                allHaveLooked.await();
+                                if (longestPause.get() > GRACE_NANOS / 3) {
+                                    return; // this machine was busy: the plan may be unlocked
+                                }
+                                assertThat(state).contains(LOCKED);
+                                allHaveLooked.await();
                             }
                         });
+        assumeThat(longestPause.get()).isLessThanOrEqualTo(GRACE_NANOS / 3);
     }
 
     private static TensorEntry<?> submit(Communicator comm, String name) {
@@ -250,6 +268,7 @@ class NegotiationTest {
     void aPlanIsLockedAgainAfterOneOfItsBatchesWasCancelled(Layout layout) {
         List<String> names = List.of("a", "b", "c");
         CyclicBarrier stepsAreOver = new CyclicBarrier(layout.size());
+        CyclicBarrier allHaveLooked = new CyclicBarrier(layout.size());
         layout.world()
                 .run(
                         comm -> {
@@ -269,6 +288,7 @@ class NegotiationTest {
                                 }
                                 lock(comm, "a", "b", "c");
                                 assertThat(comm.describeState()).contains(LOCKED + " 1 ");
+                                allHaveLooked.await();
                             }
                         });
     }
