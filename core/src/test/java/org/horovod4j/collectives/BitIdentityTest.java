@@ -35,8 +35,9 @@ class BitIdentityTest {
     private static final List<DataType> FLOATS =
             List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);
 
-    /// Sizes below and above each threshold between algorithms.
-    private static final long[] COUNTS = {1, 2, 1_009, 1_010, 20_011, 300_007};
+    /// Bytes below and above each threshold between algorithms. One element is added, so that the
+    /// ranks get unequal parts.
+    private static final long[] BYTES = {0, 8, 8_064, 8_072, 40_016, 600_048};
 
     @EveryLayout
     void allRanksEndWithTheSameBits(Layout layout) {
@@ -94,8 +95,9 @@ class BitIdentityTest {
     private static List<Long> fingerprints(Communicator communicator) {
         List<Long> fingerprints = new ArrayList<>();
         for (DataType type : FLOATS) {
-            for (long count : COUNTS) {
-                ReduceOp op = count % 2 == 0 ? ReduceOp.PRODUCT : ReduceOp.AVERAGE;
+            for (long bytes : BYTES) {
+                long count = bytes / type.byteSize() + 1;
+                ReduceOp op = bytes % 16 == 0 ? ReduceOp.AVERAGE : ReduceOp.PRODUCT;
                 long seed = count * 1_000 + communicator.rank();
                 Tensor tensor = SampleTensors.anyBits(type, Shape.of(count), seed);
                 communicator.allreduce(

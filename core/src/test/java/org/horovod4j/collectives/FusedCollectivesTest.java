@@ -35,7 +35,7 @@ import java.util.stream.IntStream;
 /// Several tensors in one operation give the same results as separate operations.
 class FusedCollectivesTest {
     /// Many rounds of [Tuning#MIN_ROUND_BYTES].
-    private static final long MOST_BYTES = SlowCases.ENABLED ? 3 << 20 : 1 << 20;
+    private static final long MOST_BYTES = SlowCases.ENABLED ? 3 << 20 : 1 << 18;
 
     /// Cases with different numbers of tensors, small and large, for notices, stages and links.
     private static List<FusionCase> cases(int ranks) {

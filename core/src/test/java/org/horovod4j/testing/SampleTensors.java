@@ -59,9 +59,9 @@ public final class SampleTensors {
     /// A tensor of random bits: floats of every magnitude, infinities and NaN.
     public static Tensor anyBits(DataType dataType, Shape shape, long seed) {
         Tensor tensor = Tensor.zeros(dataType, shape);
-        long longs = tensor.byteSize() / Long.BYTES + 1;
-        long[] bits = new SplittableRandom(seed).longs(longs).toArray();
-        MemorySegment.copy(MemorySegment.ofArray(bits), 0, tensor.segment(), 0, tensor.byteSize());
+        byte[] bits = new byte[Math.toIntExact(tensor.byteSize())];
+        new SplittableRandom(seed).nextBytes(bits);
+        tensor.segment().copyFrom(MemorySegment.ofArray(bits));
         return tensor;
     }
 
