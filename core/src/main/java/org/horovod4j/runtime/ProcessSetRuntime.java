@@ -184,7 +184,7 @@ final class ProcessSetRuntime {
                         .unstarted(
                                 processors.isEmpty()
                                         ? task
-                                        : ThreadAffinity.bound(
+                                        : ThreadAffinity.bindThenRun(
                                                 processors, context.placement().local(), task));
     }
 
@@ -192,12 +192,15 @@ final class ProcessSetRuntime {
     private static HelperThreads helperThreads(
             RankContext context, int cores, IdleStrategy idleStrategy) {
         int idle = Math.clamp(cores - 1, 0, MAX_HELPER_THREADS);
-        return new HelperThreads(
-                context.settings().helperThreads().orElse(idle),
+        ThreadFactory factory =
                 Thread.ofPlatform()
                         .daemon()
                         .name("hvd-helper-" + context.rank() + "-", 1)
-                        .factory(),
+                        .factory();
+        boolean affinity = !context.settings().threadAffinity().isEmpty();
+        return new HelperThreads(
+                context.settings().helperThreads().orElse(idle),
+                affinity ? ThreadAffinity.unbound(factory) : factory,
                 () -> !idleStrategy.isBackground());
     }
 

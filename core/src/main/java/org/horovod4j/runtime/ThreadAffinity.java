@@ -1,30 +1,21 @@
 package org.horovod4j.runtime;
 
 import org.horovod4j.log.Log;
+import org.horovod4j.natives.ProcessorSet;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.spi.RankAndSize;
 import org.horovod4j.text.MessageText;
-import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.util.List;
+import java.util.concurrent.ThreadFactory;
 
-/// Binds a thread to the processor that `HOROVOD_THREAD_AFFINITY` names for its rank, by the
-/// function `sched_setaffinity` of Linux's C library.
+/// Binds a thread to the processor that `HOROVOD_THREAD_AFFINITY` names for its rank.
 ///
 /// A thread that cannot be bound runs unbound, with a warning: results do not depend on it.
 final class ThreadAffinity {
     private static final Logger LOG = Log.of(ThreadAffinity.class);
-
-    /// Processors of a set, as the C library defines it.
-    private static final int MAX_PROCESSORS = 1024;
 
     private ThreadAffinity() {}
 
@@ -32,7 +23,7 @@ final class ThreadAffinity {
     ///
     /// @param processors one for each rank of a host
     /// @param local this rank on its host
-    static Runnable bound(List<Integer> processors, RankAndSize local, Runnable task) {
+    static Runnable bindThenRun(List<Integer> processors, RankAndSize local, Runnable task) {
         if (local.rank() >= processors.size()) {
             LOG.log(
                     Level.WARNING,
@@ -44,7 +35,7 @@ final class ThreadAffinity {
         }
         int processor = processors.get(local.rank());
         return () -> {
-            String problem = bind(processor);
+            String problem = ProcessorSet.of(processor).bindCurrentThread();
             if (problem.isEmpty()) {
                 LOG.log(Level.DEBUG, "Bound to processor {0}", processor);
             } else {
@@ -60,43 +51,29 @@ final class ThreadAffinity {
         };
     }
 
-    /// Binds the calling thread.
-    ///
-    /// @return why it could not be bound; empty if it is
-    static String bind(int processor) {
-        if (!ThreadAffinity.class.getModule().isNativeAccessEnabled()) {
-            return "the JVM was started without --enable-native-access=ALL-UNNAMED";
-        }
-        MethodHandle handle = link();
-        if (handle == null) {
-            return "this system has no sched_setaffinity";
-        }
-        if (processor >= MAX_PROCESSORS) {
-            return "there is no such processor";
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment set = arena.allocate(MAX_PROCESSORS / Byte.SIZE, Long.BYTES);
-            set.setAtIndex(ValueLayout.JAVA_LONG, processor / Long.SIZE, 1L << processor);
-            int result = (int) handle.invokeExact(0, set.byteSize(), set);
-            return result == 0 ? "" : "this process may not use it";
-        } catch (Throwable e) {
-            return e.toString(); // the thread has other work, and does it unbound
-        }
+    /// Lets threads run on the processors that the calling thread has now, also if a bound thread
+    /// creates them later.
+    static ThreadFactory unbound(ThreadFactory factory) {
+        return ProcessorSet.ofCurrentThread()
+                .<ThreadFactory>map(
+                        processors ->
+                                task ->
+                                        factory.newThread(
+                                                () -> {
+                                                    release(processors);
+                                                    task.run();
+                                                }))
+                .orElse(factory); // no thread can be bound either
     }
 
-    private static @Nullable MethodHandle link() {
-        Linker linker = Linker.nativeLinker();
-        return linker.defaultLookup()
-                .find("sched_setaffinity")
-                .map(
-                        address ->
-                                linker.downcallHandle(
-                                        address,
-                                        FunctionDescriptor.of(
-                                                ValueLayout.JAVA_INT,
-                                                ValueLayout.JAVA_INT,
-                                                ValueLayout.JAVA_LONG,
-                                                ValueLayout.ADDRESS)))
-                .orElse(null);
+    private static void release(ProcessorSet processors) {
+        String problem = processors.bindCurrentThread();
+        if (!problem.isEmpty()) {
+            LOG.log(
+                    Level.WARNING,
+                    "Thread {0} may be bound to one processor, because {1}.",
+                    Thread.currentThread().getName(),
+                    problem);
+        }
     }
 }

@@ -1,5 +1,7 @@
 package org.horovod4j.transport;
 
+import org.horovod4j.natives.Futex;
+
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;

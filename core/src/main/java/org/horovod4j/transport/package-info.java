@@ -5,7 +5,7 @@
 /// [LinkTransport] separates the links of different process sets. All waiting goes through an
 /// [IdleStrategy].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.natives`, `org.horovod4j.spi`.
 /// - Invariant: every message and every notice carries the stamp of its collective. Data after a
 ///   different stamp is not used.
 @NullMarked

@@ -5,7 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
+import org.horovod4j.natives.ProcessorSet;
 import org.horovod4j.spi.RankAndSize;
+import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -44,9 +46,9 @@ class ThreadAffinityTest {
         return Integer.parseInt(ownProcessors().replaceFirst(".*[-,]", ""));
     }
 
-    private static List<String> processorsOfCycleThreads() throws IOException {
+    private static List<String> processorsOfThreads(String name) throws IOException {
         try (Stream<Path> threads = Files.list(THREADS)) {
-            return threads.filter(thread -> name(thread).equals("hvd-cycle-0"))
+            return threads.filter(thread -> name(thread).equals(name))
                     .map(ThreadAffinityTest::processors)
                     .toList();
         }
@@ -66,7 +68,7 @@ class ThreadAffinityTest {
         Thread thread =
                 Thread.ofPlatform()
                         .start(
-                                ThreadAffinity.bound(
+                                ThreadAffinity.bindThenRun(
                                         processors, local, () -> found.add(ownProcessors())));
         thread.join();
         return found.getFirst();
@@ -84,7 +86,8 @@ class ThreadAffinityTest {
         String all = ownProcessors();
         assertThat(runBound(List.of(0), new RankAndSize(1, 2))).isEqualTo(all);
         assertThat(runBound(List.of(9999), new RankAndSize(0, 1))).isEqualTo(all);
-        assertThat(ThreadAffinity.bind(1023)).isEqualTo("this process may not use it");
+        assertThat(ProcessorSet.of(8191).bindCurrentThread())
+                .isEqualTo("this process may not use it");
     }
 
     @Test
@@ -100,11 +103,39 @@ class ThreadAffinityTest {
                             .allreduceAsync("a", Tensor.of(new float[] {1}), ReduceOp.SUM);
             await().untilAsserted(
                             () ->
-                                    assertThat(processorsOfCycleThreads())
+                                    assertThat(processorsOfThreads("hvd-cycle-0"))
                                             .contains(Integer.toString(last)));
         } finally {
             rank.close();
             runtime.close();
         }
+    }
+
+    /// A bound thread may be the first to need helpers: they must not share its processor.
+    @Test
+    void helperThreadsKeepTheProcessorsOfTheProcess() {
+        String all = ownProcessors();
+        int last = lastProcessor();
+        World.of(2)
+                .with(
+                        Map.of(
+                                "HOROVOD_THREAD_AFFINITY",
+                                last + "," + last,
+                                "HOROVOD_HELPER_THREADS",
+                                "1"))
+                .run(
+                        comm -> {
+                            assertThat(ProcessorSet.of(last).bindCurrentThread()).isEmpty();
+                            comm.allreduce("a", new float[1 << 20], ReduceOp.SUM);
+                            await().untilAsserted(
+                                            () ->
+                                                    assertThat(
+                                                                    processorsOfThreads(
+                                                                            "hvd-helper-%d-1"
+                                                                                    .formatted(
+                                                                                            comm
+                                                                                                    .rank())))
+                                                            .containsExactly(all));
+                        });
     }
 }

@@ -1,8 +1,13 @@
 package org.horovod4j.collectives.algorithm;
 
+import org.horovod4j.log.Log;
 import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -14,9 +19,10 @@ import java.util.function.IntConsumer;
 ///
 /// The work is divided into numbered tasks, and every thread takes the next free one. So a helper
 /// that wakes up late delays nothing: the other threads have done its tasks. Helpers
-/// start when they are first needed. Between tasks they spin for 100 µs, which bridges the gaps
-/// within a collective, then they park.
+/// start when they are first needed; if the system has no more threads, the caller works alone.
+/// Between tasks they spin for 100 µs, which bridges the gaps within a collective, then they park.
 public final class HelperThreads implements AutoCloseable {
+    private static final Logger LOG = Log.of(HelperThreads.class);
     private static final long SPIN_NANOS = 100_000;
     private static final int SPINS_PER_CLOCK = 32;
 
@@ -29,7 +35,7 @@ public final class HelperThreads implements AutoCloseable {
     private final int count;
     private final ThreadFactory factory;
     private final BooleanSupplier programWaits;
-    private Helper @Nullable [] helpers;
+    private Helper[] helpers = {};
     private boolean enabled;
     private volatile @Nullable Tasks current;
     private long lastTasks;
@@ -56,9 +62,11 @@ public final class HelperThreads implements AutoCloseable {
     public int begin(FusedTensors fusedTensors) {
         enabled =
                 count > 0
+                        && !closed
                         && fusedTensors.byteSize() >= MIN_BYTES
                         && programWaits.getAsBoolean()
-                        && fusedTensors.isAccessibleBy(started()[0].thread);
+                        && start()
+                        && fusedTensors.isAccessibleBy(helpers[0].thread);
         return threads();
     }
 
@@ -98,7 +106,7 @@ public final class HelperThreads implements AutoCloseable {
     private void run(int tasks, IntConsumer work) {
         Tasks shared = new Tasks(++lastTasks, tasks, work);
         current = shared;
-        for (Helper helper : started()) {
+        for (Helper helper : helpers) {
             if (helper.parked) {
                 LockSupport.unpark(helper.thread);
             }
@@ -109,28 +117,47 @@ public final class HelperThreads implements AutoCloseable {
         shared.rethrow();
     }
 
-    private Helper[] started() {
-        if (helpers == null) {
-            Helper[] created = new Helper[count];
-            for (int i = 0; i < count; i++) {
-                created[i] = new Helper(factory);
+    /// Starts the threads, unless they run already. If one cannot be created, the others end, and this
+    /// object never tries again.
+    ///
+    /// @return whether they run
+    private boolean start() {
+        if (helpers.length == 0) {
+            helpers = startAll();
+            if (helpers.length < count) {
+                close();
             }
-            for (Helper helper : created) {
-                helper.thread.start();
-            }
-            helpers = created;
         }
-        return helpers;
+        return !closed;
+    }
+
+    /// @return fewer than there should be if the system has no more threads
+    private Helper[] startAll() {
+        List<Helper> started = new ArrayList<>();
+        try {
+            while (started.size() < count) {
+                Helper helper = new Helper(factory);
+                helper.thread.start();
+                started.add(helper);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) { // the latter: no more native threads
+            LOG.log(
+                    Level.WARNING,
+                    """
+                    Cannot start helper threads, so large operations of this rank use one thread: {0}
+                    Raise the limit of threads (ulimit -u, or that of the container), or set \
+                    HOROVOD_HELPER_THREADS=0.""",
+                    e.toString());
+        }
+        return started.toArray(Helper[]::new);
     }
 
     /// Ends the threads. The caller runs no collective meanwhile.
     @Override
     public void close() {
         closed = true;
-        if (helpers != null) {
-            for (Helper helper : helpers) {
-                LockSupport.unpark(helper.thread);
-            }
+        for (Helper helper : helpers) {
+            LockSupport.unpark(helper.thread);
         }
     }
 

@@ -5,8 +5,8 @@
 /// [StagedPipeline]. Between hosts, over a [LinkGroup]: [RingAllreduce],
 /// [HalvingDoublingAllreduce], [DoublingAllreduce] and [TreeAllreduce].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`, `org.horovod4j.transport`,
-///   `org.horovod4j.collectives.kernel`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
+///   `org.horovod4j.transport`, `org.horovod4j.collectives.kernel`.
 /// - Invariant: the order of a reduction depends only on sizes and ranks, never on timing, and one
 ///   rank's result is copied to the others. So all ranks end with the same bits, in every run.
 @NullMarked

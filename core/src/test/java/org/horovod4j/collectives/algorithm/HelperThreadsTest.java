@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -133,6 +135,53 @@ class HelperThreadsTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment memory = arena.allocate(4L * ELEMENTS);
             assertThat(helpers.begin(tensors(memory))).isEqualTo(1);
+        }
+    }
+
+    /// A thread that the system refuses to start, as it does at a limit.
+    private static final class RefusedThread extends Thread {
+        @Override
+        public void start() {
+            throw new OutOfMemoryError("unable to create native thread");
+        }
+    }
+
+    @Test
+    void callerWorksAloneIfThreadsCannotBeStarted() {
+        assertThatCallerWorksAlone(_ -> new RefusedThread());
+    }
+
+    @Test
+    void callerWorksAloneIfThreadFactoryFails() {
+        assertThatCallerWorksAlone(
+                _ -> {
+                    throw new IllegalStateException("no more threads");
+                });
+    }
+
+    /// @param failing creates the second thread
+    private void assertThatCallerWorksAlone(ThreadFactory failing) {
+        AtomicInteger attempts = new AtomicInteger();
+        try (HelperThreads limited =
+                new HelperThreads(
+                        3,
+                        work -> {
+                            if (attempts.incrementAndGet() > 1) {
+                                return failing.newThread(work);
+                            }
+                            Thread thread = Thread.ofPlatform().daemon().unstarted(work);
+                            started.add(thread);
+                            return thread;
+                        },
+                        () -> true)) {
+            for (int collective = 0; collective < 2; collective++) {
+                assertThat(limited.begin(large())).isEqualTo(1);
+                AtomicLong processed = new AtomicLong();
+                limited.divide(ELEMENTS, Float.BYTES, (_, count) -> processed.addAndGet(count));
+                assertThat(processed).hasValue(ELEMENTS);
+            }
+            assertThat(attempts).as("it tries once, and logs once").hasValue(2);
+            await().untilAsserted(() -> assertThat(started).hasSize(1).noneMatch(Thread::isAlive));
         }
     }
 

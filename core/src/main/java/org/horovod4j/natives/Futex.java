@@ -1,4 +1,4 @@
-package org.horovod4j.transport;
+package org.horovod4j.natives;
 
 import static java.lang.foreign.MemorySegment.NULL;
 
@@ -18,7 +18,7 @@ import java.util.Objects;
 /// same memory wakes it.
 ///
 /// One thread at a time uses an instance to sleep.
-final class Futex {
+public final class Futex {
     private static final int WAIT = 0;
     private static final int WAKE = 1;
     private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -35,44 +35,37 @@ final class Futex {
         static final @Nullable MethodHandle HANDLE = link();
 
         private static @Nullable MethodHandle link() {
-            boolean known = System.getProperty("os.name").equals("Linux") && NUMBER >= 0;
-            if (!known || !Futex.class.getModule().isNativeAccessEnabled()) {
+            if (!System.getProperty("os.name").equals("Linux") || NUMBER < 0) {
                 return null;
             }
-            FunctionDescriptor descriptor =
+            return CLibrary.find(
+                    "syscall",
                     FunctionDescriptor.of(
                             ValueLayout.JAVA_LONG,
                             ValueLayout.JAVA_LONG,
                             ValueLayout.ADDRESS,
                             ValueLayout.JAVA_INT,
                             ValueLayout.JAVA_INT,
-                            ValueLayout.ADDRESS);
-            Linker linker = Linker.nativeLinker();
-            return linker.defaultLookup()
-                    .find("syscall")
-                    .map(
-                            address ->
-                                    linker.downcallHandle(
-                                            address, descriptor, Linker.Option.firstVariadicArg(1)))
-                    .orElse(null);
+                            ValueLayout.ADDRESS),
+                    Linker.Option.firstVariadicArg(1));
         }
     }
 
     /// False on systems without this call, and if the JVM was started without
     /// `--enable-native-access` for this module, as it would print a warning then.
-    static boolean isAvailable() {
+    public static boolean isAvailable() {
         return SystemCall.HANDLE != null;
     }
 
     /// Sleeps if `word` has the value `expected`, at most for `nanos`. May return early.
-    void await(MemorySegment word, int expected, long nanos) {
+    public void await(MemorySegment word, int expected, long nanos) {
         timeout.setAtIndex(ValueLayout.JAVA_LONG, 0, nanos / NANOS_PER_SECOND);
         timeout.setAtIndex(ValueLayout.JAVA_LONG, 1, nanos % NANOS_PER_SECOND);
         long _ = call(handle(), word, WAIT, expected, timeout);
     }
 
     /// Wakes the thread that sleeps on `word`.
-    static void wake(MemorySegment word) {
+    public static void wake(MemorySegment word) {
         long _ = call(handle(), word, WAKE, 1, NULL);
     }
 

@@ -1,0 +1,92 @@
+package org.horovod4j.natives;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.BitSet;
+import java.util.Optional;
+
+/// Processors on which a thread may run.
+///
+/// A thread starts with the processors of the thread that creates it.
+public final class ProcessorSet {
+    /// As many as Linux supports.
+    private static final int MAX_PROCESSORS = 8192;
+
+    private static final int BYTES = MAX_PROCESSORS / Byte.SIZE;
+
+    private final BitSet processors;
+
+    private ProcessorSet(BitSet processors) {
+        this.processors = processors;
+    }
+
+    /// One processor, by the number that Linux gives it.
+    public static ProcessorSet of(int processor) {
+        BitSet one = new BitSet();
+        one.set(processor);
+        return new ProcessorSet(one);
+    }
+
+    /// The processors of the calling thread; empty where they cannot be read.
+    public static Optional<ProcessorSet> ofCurrentThread() {
+        MethodHandle function = link("sched_getaffinity");
+        if (function == null) {
+            return Optional.empty();
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment set = arena.allocate(BYTES, Long.BYTES);
+            return call(function, set) == 0
+                    ? Optional.of(
+                            new ProcessorSet(BitSet.valueOf(set.toArray(ValueLayout.JAVA_LONG))))
+                    : Optional.empty();
+        }
+    }
+
+    /// Lets the calling thread run on these processors only.
+    ///
+    /// @return why it cannot; empty if it does
+    public String bindCurrentThread() {
+        if (!CLibrary.isEnabled()) {
+            return "the JVM was started without --enable-native-access=ALL-UNNAMED";
+        }
+        MethodHandle function = link("sched_setaffinity");
+        if (function == null) {
+            return "this system has no sched_setaffinity";
+        }
+        if (processors.length() > MAX_PROCESSORS) {
+            return "there is no such processor";
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment set = arena.allocate(BYTES, Long.BYTES);
+            set.copyFrom(MemorySegment.ofArray(processors.toLongArray()));
+            return call(function, set) == 0 ? "" : "this process may not use it";
+        }
+    }
+
+    private static @Nullable MethodHandle link(String name) {
+        return CLibrary.find(
+                name,
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.ADDRESS));
+    }
+
+    /// @return 0 if the call succeeds
+    private static int call(MethodHandle function, MemorySegment set) {
+        int callingThread = 0;
+        try {
+            return (int) function.invokeExact(callingThread, (long) BYTES, set);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a function of the C library throws nothing", e);
+        }
+    }
+}
