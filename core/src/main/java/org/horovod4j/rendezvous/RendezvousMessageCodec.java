@@ -120,6 +120,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
                 .text(rankInfo.machine())
                 .text(rankInfo.domain())
                 .int64(rankInfo.pid())
+                .int64(rankInfo.jvm())
                 .text(rankInfo.memory())
                 .list(rankInfo.addresses(), RendezvousMessageCodec::address);
     }
@@ -130,6 +131,7 @@ final class RendezvousMessageCodec implements Connection.MessageCodec<Rendezvous
                 in.text(),
                 in.text(),
                 in.text(),
+                in.int64(),
                 in.int64(),
                 in.text(),
                 in.list(1, RendezvousMessageCodec::address));

@@ -346,6 +346,7 @@ final class ProcessSets {
                             rankInfo.machine(),
                             rankInfo.domain(),
                             rankInfo.pid(),
+                            rankInfo.jvm(),
                             addresses.get(rank),
                             rankInfo.addresses()));
         }

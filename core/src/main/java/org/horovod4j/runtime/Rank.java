@@ -102,11 +102,10 @@ public final class Rank implements AutoCloseable {
     /// The report for other ranks, with the threads of the program. If several ranks share a JVM, it
     /// is unknown which threads are whose.
     private byte[] encodedReport() {
-        long pid = context.members().get(context.rank()).pid();
-        long ranksOfProcess =
-                context.members().stream().filter(member -> member.pid() == pid).count();
+        long jvm = context.members().get(context.rank()).jvm();
+        long ranksOfJvm = context.members().stream().filter(member -> member.jvm() == jvm).count();
         RankReport report = processSets.report();
-        return (ranksOfProcess == 1 ? report.with(ProgramThread.capture()) : report).encode();
+        return (ranksOfJvm == 1 ? report.with(ProgramThread.capture()) : report).encode();
     }
 
     /// Rank 0 tunes for all ranks. A result is kept when the number of ranks changes: a search

@@ -34,6 +34,7 @@ final class RendezvousMessageCodecTest {
                     "machine",
                     "domain",
                     4711,
+                    -4711,
                     "/memory",
                     List.of(
                             new InetSocketAddress("10.1.2.3", 80),

@@ -41,11 +41,17 @@ final class RanksOfOneHost {
 
     /// Starts a rank with its own links; see the other method.
     Rank start(int number, SharedMemoryFactory memory, LinkTransport transport) {
+        long pid = ProcessHandle.current().pid();
+        RankInfo self = new RankInfo(number, HOST, HOST, HOST, pid, "", List.of());
+        return start(self, memory, transport);
+    }
+
+    /// Starts a rank with what it publishes; see the other methods.
+    Rank start(RankInfo self, SharedMemoryFactory memory, LinkTransport transport) {
+        int number = self.rank();
         WorldState state = new WorldState();
         ControlPlane control = rendezvous.controlPlane(number);
-        long pid = ProcessHandle.current().pid();
-        List<RankInfo> members =
-                control.join(new RankInfo(number, HOST, HOST, HOST, pid, "", List.of()), state);
+        List<RankInfo> members = control.join(self, state);
         return Rank.start(
                 new RankContext(
                         number,
