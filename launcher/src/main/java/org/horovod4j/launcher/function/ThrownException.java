@@ -21,7 +21,11 @@ public record ThrownException(
         List<Frame> frames,
         @Nullable ThrownException cause,
         List<ThrownException> suppressed) {
-    private static final int MAX_LENGTH = 10_000;
+    private static final int MAX_MESSAGE = 10_000;
+
+    /// Room for a message and what the exception prints with it.
+    private static final int MAX_TEXT = 2 * MAX_MESSAGE;
+
     private static final int MAX_FRAMES = 500;
 
     /// A chain of causes may be endless.
@@ -44,12 +48,17 @@ public record ThrownException(
     }
 
     private static ThrownException of(Throwable thrown, int depth) {
-        String message = thrown.getMessage();
+        String message = message(thrown);
+        String brief = message == null ? null : limited(message, MAX_MESSAGE);
+        String text = text(thrown, message);
         Throwable cause = thrown.getCause();
         return new ThrownException(
                 thrown.getClass().getName(),
-                message == null ? null : limited(message),
-                limited(thrown.toString()),
+                brief,
+                // with the same message, or the restored exception would print something else
+                limited(
+                        message == null || brief == null ? text : text.replace(message, brief),
+                        MAX_TEXT),
                 Stream.of(thrown.getStackTrace())
                         .limit(MAX_FRAMES)
                         .map(ThrownException::frame)
@@ -63,6 +72,24 @@ public record ThrownException(
                                 .toList());
     }
 
+    /// The class of an exception may override this method, and fail in it.
+    private static @Nullable String message(Throwable thrown) {
+        try {
+            return thrown.getMessage();
+        } catch (RuntimeException | Error e) {
+            return "(no message, because getMessage() threw %s)".formatted(e.getClass().getName());
+        }
+    }
+
+    private static String text(Throwable thrown, @Nullable String message) {
+        try {
+            return String.valueOf(thrown.toString());
+        } catch (RuntimeException | Error e) {
+            String name = thrown.getClass().getName();
+            return message == null ? name : name + ": " + message;
+        }
+    }
+
     private static Frame frame(StackTraceElement element) {
         return new Frame(
                 element.getClassName(),
@@ -72,8 +99,8 @@ public record ThrownException(
     }
 
     /// Truncates, and replaces half surrogate pairs, which cannot be encoded.
-    private static String limited(String raw) {
-        String brief = raw.length() <= MAX_LENGTH ? raw : raw.substring(0, MAX_LENGTH) + "…";
+    private static String limited(String raw, int length) {
+        String brief = raw.length() <= length ? raw : raw.substring(0, length) + "…";
         return new String(brief.getBytes(UTF_8), UTF_8);
     }
 
@@ -120,7 +147,10 @@ public record ThrownException(
                 }
             }
             return null;
-        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+        } catch (ReflectiveOperationException
+                | RuntimeException
+                | LinkageError
+                | StackOverflowError e) {
             return null; // its class is not usable here
         }
     }

@@ -102,4 +102,60 @@ class ThrownExceptionTest {
         }
         assertThat(depth).isEqualTo(20);
     }
+
+    @Test
+    void longMessageIsTruncatedAndClassIsKept() {
+        String message = "shard ".repeat(5_000);
+        assertThat(restored(new IllegalStateException(message)))
+                .isExactlyInstanceOf(IllegalStateException.class)
+                .hasMessage(message.substring(0, 10_000) + "…");
+        String longest = "x".repeat(10_000); // what is printed is longer
+        assertThat(restored(new IllegalStateException(longest)))
+                .isExactlyInstanceOf(IllegalStateException.class)
+                .hasMessage(longest);
+        assertThat(restored(new IllegalStateException("😀".repeat(5_001).substring(1))))
+                .isExactlyInstanceOf(IllegalStateException.class);
+    }
+
+    /// Public, with a public constructor: it can be restored.
+    public static final class BrokenMessage extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        public BrokenMessage(String message) {
+            super(message);
+        }
+
+        @Override
+        public String getMessage() {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    static final class BrokenText extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        BrokenText(String message) {
+            super(message);
+        }
+
+        @Override
+        @SuppressWarnings({"InfiniteRecursion", "OverrideThrowableToString"})
+        public String toString() {
+            return toString() + "!";
+        }
+    }
+
+    @Test
+    void exceptionThatCannotDescribeItselfIsReported() {
+        Throwable restored = restored(new BrokenMessage("no data"));
+        assertThat(restored)
+                .hasToString(
+                        BrokenMessage.class.getName()
+                                + ": (no message, because getMessage() threw"
+                                + " java.lang.UnsupportedOperationException)");
+        assertThat(restored.getStackTrace()[0].getMethodName())
+                .isEqualTo("exceptionThatCannotDescribeItselfIsReported");
+        assertThat(restored(new BrokenText("no data")))
+                .hasToString(BrokenText.class.getName() + ": no data");
+    }
 }
