@@ -12,9 +12,9 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -28,9 +28,11 @@ import java.util.stream.Stream;
 final class Watchdog {
     private static final Duration GRACE_PERIOD = Duration.ofSeconds(5);
 
-    private final Set<Long> watched = new HashSet<>();
+    /// By number. A handle knows when its process started, so it never stands for a later process with
+    /// the same number.
+    private final Map<Long, ProcessHandle> watched = new HashMap<>();
 
-    private Watchdog() {}
+    Watchdog() {}
 
     /// The command that runs it: the JVM of the launcher, with the jar or folder of this class alone.
     static List<String> command() throws IOException {
@@ -75,18 +77,19 @@ final class Watchdog {
         }
     }
 
-    private void follow(String line) {
+    void follow(String line) {
         if (line.startsWith("watch ")) {
-            watched.add(Long.valueOf(line.substring("watch ".length())));
+            long number = Long.parseLong(line.substring("watch ".length()));
+            ProcessHandle.of(number).ifPresent(process -> watched.put(number, process));
         } else if (line.startsWith("forget ")) {
             watched.remove(Long.valueOf(line.substring("forget ".length())));
         }
     }
 
-    private void end() {
+    void end() {
         List<ProcessHandle> processes =
-                watched.stream()
-                        .flatMap(number -> ProcessHandle.of(number).stream())
+                watched.values().stream()
+                        .filter(ProcessHandle::isAlive)
                         .flatMap(each -> Stream.concat(each.descendants(), Stream.of(each)))
                         .toList();
         processes.forEach(ProcessHandle::destroy);

@@ -9,19 +9,36 @@ IFS= read -r job && IFS= read -r secrets || exit
 trap 'rm -rf -- "$secrets"' EXIT
 groups=
 
-# signal NAME: sends a signal to every watched process group.
+# read_start ID: sets `start` to the time when a process started. It tells the process from a later one
+# with the same ID. Empty if there is no such process.
+read_start() {
+    start=
+    [ -r "/proc/$1/stat" ] && read -r start <"/proc/$1/stat"
+    # The 22nd field. The second one is a name in parentheses, which may contain spaces.
+    set -- ${start##*) }
+    start=${20}
+}
+
+# signal_group NAME ID:START: sends a signal to a watched group. Fails if the group is gone. Until then
+# the system does not reuse its ID; later another process may have it, and gets no signal.
+signal_group() {
+    read_start "${2%:*}"
+    [ -z "$start" ] || [ "$start" = "${2#*:}" ] || return
+    kill -s "$1" -- "-${2%:*}" 2>/dev/null
+}
+
+# signal NAME [ID]: sends a signal to every watched process group, or only to this one.
 signal() {
     for group in $groups; do
-        kill -s "$1" -- "-$group" 2>/dev/null
+        [ "${group%:*}" = "${2:-${group%:*}}" ] && signal_group "$1" "$group"
     done
 }
 
-# forget GROUP: stops watching a group if it is empty. Until then the system does not reuse its ID.
+# forget ID: stops watching a group if it is gone.
 forget() {
-    kill -s 0 -- "-$1" 2>/dev/null && return
     kept=
     for group in $groups; do
-        [ "$group" = "$1" ] || kept="$kept $group"
+        [ "${group%:*}" != "$1" ] || signal_group 0 "$group" && kept="$kept $group"
     done
     groups=$kept
 }
@@ -37,7 +54,7 @@ members() {
 # gone: succeeds if no watched group and no process of the job exists.
 gone() {
     for group in $groups; do
-        forget "$group"
+        forget "${group%:*}"
     done
     [ -z "$groups" ] && [ -z "$(members)" ]
 }
@@ -63,10 +80,13 @@ end_within() {
 
 while read -r order argument; do
     case $order in
-        watch) groups="$groups $argument" ;;
+        watch)
+            read_start "$argument"
+            groups="$groups $argument:$start"
+            ;;
         forget) forget "$argument" ;;
         signal) signal "$argument" ;;
-        kill) kill -s KILL -- "-$argument" 2>/dev/null ;;
+        kill) signal KILL "$argument" ;;
         sweep)
             for process in $(members); do
                 printf '%s %s\n' "$process" "$(tr '\0\n' '  ' <"/proc/$process/cmdline")"
