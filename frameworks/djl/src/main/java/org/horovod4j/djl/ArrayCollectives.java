@@ -11,13 +11,18 @@ import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.EngineAccess;
 
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 
 /// The collectives of a [Communicator] on arrays of DJL, of any engine and device.
 ///
@@ -28,7 +33,7 @@ import java.util.List;
 /// A result is a new array on the device and of the manager of the input, which does not change. Arrays
 /// in host memory of PyTorch and MXNet are used where they are. Others, as on a GPU, are copied to the
 /// host and back. An input of an asynchronous call must stay open and unchanged until the handle is
-/// done.
+/// done. A call that fails leaves no array open.
 ///
 /// Backward does not differentiate through these: see [DifferentiableCollectives].
 public final class ArrayCollectives {
@@ -49,10 +54,13 @@ public final class ArrayCollectives {
 
     /// Reduces `array` over all ranks, with scaling, compression or a process set.
     public Handle<NDArray> allreduceAsync(String name, NDArray array, AllreduceOptions options) {
-        Output output = Output.like(array);
-        return communicator
-                .allreduceAsync(name, tensor(array), output.view.tensor(), options)
-                .thenApply(_ -> output.complete());
+        return start(
+                outputs -> {
+                    Output output = outputs.like(array);
+                    return communicator
+                            .allreduceAsync(name, tensor(array), output.tensor(), options)
+                            .thenApply(_ -> output.complete());
+                });
     }
 
     /// Reduces each array over all ranks, as one group.
@@ -67,11 +75,15 @@ public final class ArrayCollectives {
     /// Reduces each array over all ranks, as one group, with scaling, compression or a process set.
     public Handle<NDList> groupedAllreduceAsync(
             String name, NDList arrays, AllreduceOptions options) {
-        List<Output> outputs = arrays.stream().map(Output::copyOf).toList();
-        List<Tensor> tensors = outputs.stream().map(output -> output.view.tensor()).toList();
-        return communicator
-                .groupedAllreduceAsync(name, tensors, options)
-                .thenApply(_ -> new NDList(outputs.stream().map(Output::complete).toList()));
+        return start(
+                outputs -> {
+                    List<Output> all = arrays.stream().map(outputs::copyOf).toList();
+                    List<Tensor> tensors = all.stream().map(Output::tensor).toList();
+                    return communicator
+                            .groupedAllreduceAsync(name, tensors, options)
+                            .thenApply(
+                                    _ -> new NDList(all.stream().map(Output::complete).toList()));
+                });
     }
 
     /// Joins the ranks' arrays along the first dimension. First dimensions may differ.
@@ -91,10 +103,13 @@ public final class ArrayCollectives {
     }
 
     public Handle<NDArray> broadcastAsync(String name, NDArray array, int rootRank) {
-        Output output = Output.copyOf(array);
-        return communicator
-                .broadcastAsync(name, output.view.tensor(), rootRank)
-                .thenApply(_ -> output.complete());
+        return start(
+                outputs -> {
+                    Output output = outputs.copyOf(array);
+                    return communicator
+                            .broadcastAsync(name, output.tensor(), rootRank)
+                            .thenApply(_ -> output.complete());
+                });
     }
 
     /// Sends rows of `array` to each rank; the options say how many each rank gets.
@@ -142,8 +157,13 @@ public final class ArrayCollectives {
     /// A new array with these elements, on the device of `input`.
     private static NDArray arrayOf(NDArray input, Tensor elements) {
         NDArray array = newArray(input, shape(elements));
-        EngineAccess.of(array.getManager()).write(array, elements.segment());
-        return array;
+        try {
+            EngineAccess.of(array.getManager()).write(array, elements.segment());
+            return array;
+        } catch (RuntimeException | Error e) {
+            array.close();
+            throw e;
+        }
     }
 
     private static NDArray newArray(NDArray input, Shape shape) {
@@ -156,23 +176,87 @@ public final class ArrayCollectives {
         return new Shape(tensor.shape().toArray());
     }
 
-    /// A new array that an operation writes.
-    private record Output(NDArray array, TensorView view) {
-        static Output like(NDArray input) {
+    /// Starts an operation that writes new arrays.
+    private static <T> Handle<T> start(Function<Outputs, Handle<T>> operation) {
+        Outputs outputs = new Outputs();
+        try {
+            return new OutputHandle<>(operation.apply(outputs), outputs);
+        } catch (RuntimeException | Error e) {
+            outputs.close();
+            throw e;
+        }
+    }
+
+    /// The new arrays that an operation writes.
+    private static final class Outputs {
+        private final List<NDArray> arrays = new ArrayList<>();
+
+        Output like(NDArray input) {
             NDArray array = newArray(input, input.getShape());
+            arrays.add(array);
             return new Output(array, TensorView.of(array));
         }
 
         /// With the elements of `input`.
-        static Output copyOf(NDArray input) {
+        Output copyOf(NDArray input) {
             Output output = like(input);
-            EngineAccess.of(input.getManager()).read(input, output.view.tensor().segment());
+            EngineAccess.of(input.getManager()).read(input, output.tensor().segment());
             return output;
+        }
+
+        void close() {
+            arrays.forEach(NDArray::close);
+        }
+    }
+
+    private record Output(NDArray array, TensorView view) {
+        Tensor tensor() {
+            return view.tensor();
         }
 
         NDArray complete() {
             view.writeBack();
             return array;
+        }
+    }
+
+    /// Closes the arrays of an operation that has failed, as soon as the program sees the failure.
+    private record OutputHandle<T>(Handle<T> handle, Outputs outputs) implements Handle<T> {
+        @Override
+        public boolean isDone() {
+            boolean done = handle.isDone();
+            closeAfterFailure();
+            return done;
+        }
+
+        @Override
+        public T join() {
+            try {
+                return handle.join();
+            } finally {
+                closeAfterFailure();
+            }
+        }
+
+        @Override
+        public T join(Duration timeout) {
+            try {
+                return handle.join(timeout);
+            } finally {
+                closeAfterFailure();
+            }
+        }
+
+        @Override
+        public Optional<HorovodException> failure() {
+            closeAfterFailure();
+            return handle.failure();
+        }
+
+        private void closeAfterFailure() {
+            if (handle.failure().isPresent()) {
+                outputs.close();
+            }
         }
     }
 }

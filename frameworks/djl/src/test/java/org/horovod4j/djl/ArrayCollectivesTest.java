@@ -1,6 +1,7 @@
 package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
@@ -13,11 +14,14 @@ import org.horovod4j.AllreduceOptions;
 import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
+import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.List;
 
 /// Three ranks as threads: rank r has arrays that depend on r.
 class ArrayCollectivesTest {
@@ -124,6 +128,29 @@ class ArrayCollectivesTest {
                                         case 1 -> new float[] {36, 39};
                                         default -> new float[] {42};
                                     });
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void failedCallLeavesNoArrayOpen(String engine) {
+        run(
+                engine,
+                (comm, collectives, manager) -> {
+                    NDArray mine =
+                            manager.zeros(new Shape(comm.rank() + 1)); // they must not differ
+                    List<Handle<?>> handles =
+                            List.of(
+                                    collectives.allreduceAsync("sum", mine, ReduceOp.SUM),
+                                    collectives.groupedAllreduceAsync(
+                                            "group", new NDList(mine, mine), ReduceOp.SUM),
+                                    collectives.broadcastAsync("root", mine, 0));
+                    for (Handle<?> handle : handles) {
+                        assertThatExceptionOfType(MismatchException.class).isThrownBy(handle::join);
+                    }
+                    assertThatExceptionOfType(IllegalArgumentException.class)
+                            .isThrownBy(() -> collectives.broadcast("no root", mine, SIZE));
+                    assertThat(manager.getManagedArrays()).containsExactly(mine);
                 });
     }
 }
