@@ -44,6 +44,9 @@ import java.util.function.UnaryOperator;
 /// All methods throw `UnsupportedOperationException` when backward cannot run a collective: the engine
 /// or its version has no hooks, or the array is on a GPU.
 public final class DifferentiableCollectives {
+    /// All bits set: NaN in every type of floating-point numbers.
+    private static final byte NAN = (byte) 0xFF;
+
     private DifferentiableCollectives() {}
 
     /// Reduces `array` over all ranks into a new array. Backward reduces the gradient of the result in
@@ -252,8 +255,10 @@ public final class DifferentiableCollectives {
                         input,
                         memory -> {
                             Tensor gradient = inputGradient.getAndSet(null);
-                            if (gradient != null) { // otherwise the first hook failed: it is NaN
+                            if (gradient != null) {
                                 memory.copyFrom(gradient.segment());
+                            } else { // the first hook failed; a result without rows has no NaN
+                                memory.fill(NAN);
                             }
                         });
             }

@@ -14,6 +14,8 @@ import ai.djl.training.GradientCollector;
 import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.Handle;
+import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.BackwardHooks;
@@ -210,6 +212,51 @@ class DifferentiableCollectivesIT {
                         }
                     });
             collector.backward(output.sum());
+        }
+    }
+
+    /// A backward pass that fails on one rank.
+    ///
+    /// @param result of the forward pass
+    /// @param gradient of its input
+    /// @param failure what the next call throws
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record FailedPass(float[] result, float[] gradient, String failure) {}
+
+    /// One row for two ranks: rank 1 gets none, and no NaN can come from its result.
+    @Test
+    void failedBackwardMakesGradientNanIfResultHasNoRows() {
+        List<FailedPass> ranks = TestTraining.ranks(2).run(DifferentiableCollectivesIT::failedPass);
+
+        assertThat(ranks.get(0).result).hasSize(1);
+        assertThat(ranks.get(1).result).isEmpty();
+        for (FailedPass each : ranks) {
+            assertThat(each.gradient).containsExactly(Float.NaN);
+            assertThat(each.failure).contains("row.gradient");
+        }
+    }
+
+    private static FailedPass failedPass(Communicator comm) {
+        try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch");
+                GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray row = manager.ones(new Shape(1));
+            row.setRequiresGradient(true);
+            NDArray part = DifferentiableCollectives.reducescatter(comm, "row", row, ReduceOp.SUM);
+            if (comm.rank() == 1) {
+                // The name is in use when backward needs it. Rank 0 then finds another collective.
+                Handle<Tensor> other =
+                        comm.allreduceAsync("row.gradient", Tensor.of(new float[1]), ReduceOp.SUM);
+                backward(collector, comm, part);
+                comm.barrier();
+                assertThat(catchThrowable(other::join)).isInstanceOf(MismatchException.class);
+            } else {
+                comm.barrier();
+                backward(collector, comm, part);
+            }
+            return new FailedPass(
+                    part.toFloatArray(),
+                    row.getGradient().toFloatArray(),
+                    errorMessage(() -> allreduce(comm, row, ReduceOp.SUM)));
         }
     }
 
