@@ -48,6 +48,10 @@ import java.util.function.Supplier;
 /// Between backward and step, Horovod4J uses the gradients: do not zero or change them, except
 /// after [#synchronize].
 public final class DistributedOptimizer extends Optimizer {
+    /// DJL reads it when a trainer with engine MXNet is created. Unless it is `true`, native code calls
+    /// the optimizer: an exception of a step is printed and lost, and weights have copies there.
+    private static final String LOCAL_PARAMETER_SERVER = "ai.djl.use_local_parameter_server";
+
     private final Optimizer wrapped;
     private final Block block;
     private final int processSetId;
@@ -78,6 +82,9 @@ public final class DistributedOptimizer extends Optimizer {
         this.settings = builder.settings.build();
         this.processSet = builder::processSet;
         this.processSetId = builder.processSetId();
+        if (System.getProperty(LOCAL_PARAMETER_SERVER) == null) {
+            System.setProperty(LOCAL_PARAMETER_SERVER, "true");
+        }
         if (builder.hasRanks() && canTrain()) {
             GradientSynchronizer _ = synchronizer();
         }

@@ -2,6 +2,7 @@ package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
@@ -26,6 +27,7 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.MismatchException;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
@@ -35,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 
 /// The MXNet engine with both of DJL's parameter servers.
@@ -68,6 +71,35 @@ class MxNetIT {
             assertThat(first).containsExactly(ranks.getLast().weights.get(i));
             assertThat(first).containsExactly(expected, within(1e-5f));
         }
+    }
+
+    @Test
+    void stepThrowsWhenRanksStartWithDifferentParameters() {
+        List<String> messages =
+                Launcher.processes(2)
+                        .environment(Map.of("OMP_NUM_THREADS", "1"))
+                        .run(MxNetIT::stepWithDifferentParameters);
+
+        assertThat(messages)
+                .allSatisfy(
+                        message ->
+                                assertThat(message)
+                                        .startsWith("the ranks start with different parameters"));
+    }
+
+    private static String stepWithDifferentParameters(Communicator comm) {
+        MismatchException failure =
+                catchThrowableOfType(
+                        MismatchException.class,
+                        () ->
+                                train(
+                                        0,
+                                        BATCH,
+                                        block -> {
+                                            initialise(block, comm.rank());
+                                            return wrap(block, comm).build();
+                                        }));
+        return Objects.requireNonNull(failure.getMessage());
     }
 
     @Test
@@ -130,9 +162,7 @@ class MxNetIT {
                             .add(Activation::tanh)
                             .add(Blocks.batchFlattenBlock())
                             .add(Linear.builder().setUnits(2).build());
-            block.setInitializer(
-                    (manager, shape, type) -> waves(manager, 0, 1, shape.size()).reshape(shape),
-                    (Parameter _) -> true);
+            initialise(block, 0);
             model.setBlock(block);
             Optimizer optimizer = wrap.apply(block);
             DefaultTrainingConfig config =
@@ -152,6 +182,14 @@ class MxNetIT {
                                 && distributed.overlap().isUsed());
             }
         }
+    }
+
+    /// @param from different parameters for different numbers
+    private static void initialise(Block block, int from) {
+        block.setInitializer(
+                (manager, shape, type) ->
+                        waves(manager, from, from + 1, shape.size()).reshape(shape),
+                (Parameter _) -> true);
     }
 
     private static void step(Trainer trainer, int from, int to) {
