@@ -29,9 +29,8 @@ import java.util.function.Function;
 /// To *drive* the cycle is to call `doWork` again and again: it sends requests, runs batches and
 /// exchanges messages. A thread that waits for an operation drives while it waits: passing the work
 /// to another thread and back would cost more than a small operation takes. While the program
-/// computes, thread `hvd-cycle` drives. It polls every few milliseconds for messages of other ranks
-/// as long as operations are in flight. One thread drives at a time, and only that thread uses the
-/// [Follower] and the [ControlChannel].
+/// computes, thread `hvd-cycle` drives ([CycleThread]). One thread drives at a time, and only that
+/// thread uses the [Follower] and the [ControlChannel].
 public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// If the program waits this long for an operation that a plan holds back, this rank leaves the
     /// plan.
@@ -42,17 +41,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     private static final Logger LOG = Log.of(CycleAgent.class);
 
-    /// The time between two polls of thread `hvd-cycle`.
-    private static final long POLL_NANOS = 3_000_000;
-
-    /// If more polls than this find nothing to drive, thread `hvd-cycle` parks until it is woken.
-    /// A poll and a wake-up cost about the same, and both take time from a core that computes. So
-    /// the thread stays awake between training steps that follow each other closely, and parks
-    /// during long ones.
-    private static final int MAX_IDLE_POLLS = 2;
-
     private final TensorQueue queue;
     private final WaitPredictor waitPredictor;
+    private final PlanFollower planFollower;
+    private final BatchRunner batchRunner;
     private final Follower follower;
     private final ControlChannel controlChannel;
     private final ProcessSetState state;
@@ -62,7 +54,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final Clock clock;
     private final Function<Throwable, HorovodException> explain;
     private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
-    private final Thread thread;
+    private final CycleThread cycleThread;
     private final AtomicInteger completedJoins = new AtomicInteger();
     private volatile @Nullable HorovodException closed;
 
@@ -70,12 +62,6 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// driving for it after the current batch. Otherwise the waiting thread would be woken after
     /// each batch, only to wait for the next.
     private volatile @Nullable Thread waiter;
-
-    /// Whether thread `hvd-cycle` polls; otherwise it must be woken.
-    private volatile boolean polling;
-
-    /// Whether thread `hvd-cycle` was woken because there is work, and not only to poll again.
-    private volatile boolean wokenForWork;
 
     /// The last wait that the plan blocked. It may be over by now.
     private volatile @Nullable BlockedWait blockedWait;
@@ -107,8 +93,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
                         idleStrategy,
                         clock,
                         decision -> this.follower().handle(decision));
-        this.follower = new Follower(context, queue, controlChannel::send, stepListener);
-        this.thread = threadFactory.newThread(this::runLoop);
+        this.batchRunner = new BatchRunner(context);
+        this.planFollower =
+                new PlanFollower(context, queue, batchRunner, controlChannel::send, stepListener);
+        this.follower =
+                new Follower(context, queue, planFollower, batchRunner, controlChannel::send);
+        this.cycleThread = new CycleThread(threadFactory, this, queue, waitPredictor);
         state.setWaitHook(this::receiveInPlan);
     }
 
@@ -173,7 +163,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// @param work whether there is work now; false if a batch of the plan still waits for other
     ///     entries
     private void submitted(boolean work) {
-        wakeIf(work && driver.get() == null && !isAwaited());
+        cycleThread.wakeIf(work && driver.get() == null && !isAwaited());
     }
 
     private boolean isAwaited() {
@@ -231,7 +221,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     @Override
     public void polled(TensorEntry<?> tensorEntry) {
         leavePlanIfStuck(tensorEntry);
-        wakeIf(queue.hasWork());
+        cycleThread.wakeIf(queue.hasWork());
     }
 
     @Override
@@ -269,7 +259,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             waiter = null;
         }
         if (tensorEntry.hasEnded() && driver.get() == null && !queue.isEmpty()) {
-            wakeIf(queue.hasWork() && !isAwaited()); // this thread returns and does not drive
+            // This thread returns and does not drive.
+            cycleThread.wakeIf(queue.hasWork() && !isAwaited());
         }
     }
 
@@ -277,14 +268,14 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     public void close(HorovodException reason) {
         closed = reason;
         state.close(reason);
-        LockSupport.unpark(thread);
+        cycleThread.end();
         boolean interrupted = false;
         while (!driver.compareAndSet(null, Thread.currentThread())) {
             interrupted |= Thread.interrupted(); // an interrupted thread does not park
             LockSupport.parkNanos(this, DRIVER_WAIT_NANOS); // the driver soon sees `closed`
         }
         LOG.log(Level.DEBUG, () -> "Process set %d: %s".formatted(processSet, statistics()));
-        follower.recordWaits();
+        batchRunner.recordWaits();
         queue.close(reason);
         driver.set(null);
         if (interrupted) {
@@ -294,12 +285,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// What this rank is doing, for state reports.
     public String describe() {
-        return follower.toString();
+        return planFollower.toString();
     }
 
     /// How often plans were locked and left, and how waits have ended.
     public String statistics() {
-        return follower.statistics() + "; " + idleStrategy.waits();
+        return planFollower.statistics() + "; " + idleStrategy.waits();
     }
 
     private void driveUntil(TensorEntry<?> tensorEntry) {
@@ -315,46 +306,26 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         }
     }
 
-    /// The loop of thread `hvd-cycle`.
-    private void runLoop() {
-        int idle = 0;
-        while (closed == null) {
-            waitPredictor.onPoll();
-            boolean work = queue.pollForWork();
-            idle = needsPolling() ? 0 : idle + 1;
-            if (idle > MAX_IDLE_POLLS) {
-                parkUntilSubmitted();
-                idle = 0;
-            } else if (!work) {
-                LockSupport.parkNanos(this, POLL_NANOS);
-            }
-            if (waiter == null
-                    && !queue.isEmpty()
-                    && driver.compareAndSet(null, Thread.currentThread())) {
-                driveWhileBusy();
-            } else if (work) {
-                LockSupport.parkNanos(this, POLL_NANOS);
-            }
-        }
+    /// Whether a thread drives.
+    boolean isDriven() {
+        return driver.get() != null;
     }
 
-    /// Whether entries are in flight and no thread of the program drives.
-    private boolean needsPolling() {
-        return !queue.isEmpty() && driver.get() == null;
+    boolean isClosed() {
+        return closed != null;
     }
 
-    /// Waits until an entry is in flight that no other thread drives. If there is no work yet,
-    /// waits for one more poll interval.
-    private void parkUntilSubmitted() {
-        wokenForWork = false;
-        polling = false;
-        if (!needsPolling()) {
-            LockSupport.park(this);
+    /// Drives on thread `hvd-cycle` while there is work, unless another thread drives or waits to.
+    ///
+    /// @return whether it did
+    boolean driveInBackground() {
+        if (waiter != null
+                || queue.isEmpty()
+                || !driver.compareAndSet(null, Thread.currentThread())) {
+            return false;
         }
-        polling = true;
-        if (!wokenForWork) {
-            LockSupport.parkNanos(this, POLL_NANOS);
-        }
+        driveWhileBusy();
+        return true;
     }
 
     /// Calls [#doWork] at least once, to read messages, and continues while there is work.
@@ -415,7 +386,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// @return whether there was something to do
     private boolean doWork() {
         boolean moved = follower.advance();
-        if (moved && follower.mode() == Follower.Mode.LOCKED) {
+        if (moved && planFollower.mode() == PlanFollower.Mode.LOCKED) {
             return true; // a batch of a plan needs no messages
         }
         return controlChannel.exchange() || moved;
@@ -423,7 +394,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     /// Called while a batch waits for other ranks: in a plan, a message may end the wait.
     private void receiveInPlan() {
-        if (follower.isInPlan()) {
+        if (planFollower.isInPlan()) {
             controlChannel.exchangeWhileWaiting();
         }
     }
@@ -442,7 +413,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             blockedWait = new BlockedWait(now, completed);
         } else if (now - before.sinceNanos() > STUCK_TIMEOUT_NANOS) {
             queue.deviate(Deviation.STUCK);
-            wakeIf(true);
+            cycleThread.wakeIf(true);
         }
     }
 
@@ -459,29 +430,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         if (waiting != null) {
             LockSupport.unpark(waiting);
         } else if (!queue.isEmpty()) {
-            wakeIf(queue.hasWork() && !isAwaited());
-        }
-    }
-
-    /// Wakes thread `hvd-cycle` if it is needed.
-    ///
-    /// @param ready whether there is work now; false if the thread only needs to poll
-    private void wakeIf(boolean ready) {
-        if ((ready && driver.get() == null) || !polling) {
-            if (ready) {
-                wokenForWork = true;
-            }
-            polling = true;
-            if (thread.getState() == Thread.State.NEW) {
-                startThread();
-            }
-            LockSupport.unpark(thread);
-        }
-    }
-
-    private synchronized void startThread() {
-        if (thread.getState() == Thread.State.NEW && closed == null) {
-            thread.start();
+            cycleThread.wakeIf(queue.hasWork() && !isAwaited());
         }
     }
 }
