@@ -273,7 +273,7 @@ final class CpuAllreduce {
     /// the heap, and for tensors that must not change before all ranks have started. An empty
     /// collective is one empty piece, so that ranks still compare stamps.
     ///
-    /// The messages of two pieces are on their way at a time.
+    /// The messages of two pieces are in flight at a time.
     ///
     /// @param reduce starts to reduce a piece, and returns what to await
     private void reduceInCopies(

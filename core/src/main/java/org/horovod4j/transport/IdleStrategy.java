@@ -209,8 +209,8 @@ public final class IdleStrategy {
     public record Waits(long spinning, long yielding, long sleeping) {
         @Override
         public String toString() {
-            return "%d waits ended while spinning, %d while yielding, %d while sleeping"
-                    .formatted(spinning, yielding, sleeping);
+            return "%d %s ended while spinning, %d while yielding, %d while sleeping"
+                    .formatted(spinning, spinning == 1 ? "wait" : "waits", yielding, sleeping);
         }
     }
 }

@@ -16,7 +16,7 @@ import java.util.Deque;
 ///
 /// A collective that does not wait after each message starts several: messages are sent one after
 /// the other, and received one after the other, in the order in which they were started. So the
-/// next message is on its way while the last one arrives, and the latency of a link costs no time.
+/// next message is in flight while the last one arrives, and the latency of a link costs no time.
 /// The messages make progress in [#await].
 public final class PointToPoint implements AutoCloseable {
     /// The size of the send buffer and of the receive buffer. Both fit into a level-2 cache.

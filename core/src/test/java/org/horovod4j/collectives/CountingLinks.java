@@ -20,7 +20,7 @@ final class CountingLinks implements Links {
     /// only after it has sent as many bytes, and `inFlight` more. A rank that has sent everything
     /// receives the rest.
     ///
-    /// @param inFlight the bytes on their way in one direction; 0 without latency
+    /// @param inFlight the bytes in flight in one direction; 0 without latency
     /// @param total how many bytes the rank sends in the test, or slightly less
     record Latency(long inFlight, long total) {
         static final Latency NONE = new Latency(0, 0);

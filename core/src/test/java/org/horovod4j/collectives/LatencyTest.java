@@ -22,7 +22,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 
-/// Large operations do not wait for bytes that are on their way: a rank sends other bytes in the
+/// Large operations do not wait for bytes that are in flight: a rank sends other bytes in the
 /// meantime. On links with such a latency an operation that waits would never end.
 @Timeout(120)
 class LatencyTest {

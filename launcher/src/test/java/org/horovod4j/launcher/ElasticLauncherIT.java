@@ -145,10 +145,10 @@ class ElasticLauncherIT {
     @Test
     void failingSlotIsBlacklistedForCooldown() throws Exception {
         // All workers except the first of each slot fail, until a file exists.
-        Path cured = folder.resolve("cured");
+        Path repaired = folder.resolve("repaired");
         String program =
                 "[ $HOROVOD_ELASTIC_WORKER -lt 2 ] || [ -e %s ] || exit 7; exec \"$@\""
-                        .formatted(cured);
+                        .formatted(repaired);
         String[] words =
                 ElasticRun.launcherArguments(
                         "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c",
@@ -159,7 +159,7 @@ class ElasticLauncherIT {
             run.signal("KILL", 1);
             run.awaitError(
                     "worker 2 on localhost failed: exit code 7. Twice on this slot: Host localhost is blacklisted: nothing is started there for 1 s.");
-            Files.createFile(cured);
+            Files.createFile(repaired);
             run.awaitError("(?s)host localhost is tried again.*generation 2: 2 workers");
             run.finish(2);
         }

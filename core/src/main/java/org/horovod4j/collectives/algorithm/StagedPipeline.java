@@ -6,7 +6,7 @@ import org.horovod4j.transport.RegionLayout.Counter;
 
 /// Runs a collective within a host in rounds through the stages. Three rounds overlap: while one is
 /// packed, the previous one is reduced and the one before that is unpacked. If reducing takes
-/// messages to other hosts, four rounds overlap: messages of two rounds are on their way.
+/// messages to other hosts, four rounds overlap: messages of two rounds are in flight.
 ///
 /// A stage is packed again [RegionLayout#STAGES] rounds later, after all ranks have unpacked it.
 /// All members run the same number of rounds, so their counters are equal between collectives.

@@ -1,6 +1,6 @@
 package org.horovod4j.runtime.timeline;
 
-/// An event of a [Recorder] with its time, on its way to the writer.
+/// An event of a [Recorder] with its time, for the writer.
 sealed interface TimelineEvent {
     record Submitted(int processSet, String tensor, String op, long nanos)
             implements TimelineEvent {}

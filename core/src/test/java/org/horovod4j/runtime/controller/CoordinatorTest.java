@@ -337,7 +337,7 @@ class CoordinatorTest {
         submit(1, sums("a"));
         assertThat(locked("a").start()).isZero();
         epoch--;
-        submit(2, sums("a")); // on its way when the plan was locked
+        submit(2, sums("a")); // in flight when the plan was locked
         coordinator.receive(2, new RankMessage.Join(epoch));
         epoch++;
         assertThat(coordinator.decisions()).isEmpty();

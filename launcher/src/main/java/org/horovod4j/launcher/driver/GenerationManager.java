@@ -56,9 +56,9 @@ final class GenerationManager {
                             + " again from a checkpoint");
         } else if (!jobState.canStartGeneration()) {
             jobState.abort(
-                    ("its workers have changed %d times, which is all that --reset-limit allows. Raise"
+                    ("its workers have changed %s, which is all that --reset-limit allows. Raise"
                                     + " it, or leave it out")
-                            .formatted(jobState.resets()));
+                            .formatted(MessageText.count(jobState.resets(), "time")));
         } else {
             startGeneration(chosen);
         }

@@ -88,7 +88,7 @@ class DriverEndTest extends DriverScenario {
         workerReady(0, 1, "lost", 1);
         assertThat(abortReasons())
                 .containsExactly(
-                        "its workers have changed 1 times, which is all that --reset-limit allows. Raise"
+                        "its workers have changed 1 time, which is all that --reset-limit allows. Raise"
                                 + " it, or leave it out");
     }
 
