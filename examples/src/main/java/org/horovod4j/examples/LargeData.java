@@ -19,6 +19,7 @@ import ai.djl.translate.TranslateException;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.djl.HvdDjl;
+import org.horovod4j.djl.ShardedSampler;
 import org.horovod4j.djl.training.MetricAverage;
 
 import java.io.IOException;
@@ -31,10 +32,11 @@ import java.util.concurrent.Executors;
 /// Trains on data that stay in files, with several processes.
 ///
 /// The first start writes MNIST into a folder as files of 5000 images. Each process then reads the
-/// images of its own batches, while it computes: threads prepare the next batches.
+/// images of its own batches, while it computes: threads prepare the next batches. With `--augment`
+/// they also shift the images, another way in each epoch.
 ///
 /// ```
-/// examples/run.sh LargeData [--files FOLDER] [--epochs N] [--data FOLDER]
+/// examples/run.sh LargeData [--files FOLDER] [--epochs N] [--data FOLDER] [--augment]
 /// ```
 public final class LargeData {
     private static final int BATCH = 64;
@@ -53,8 +55,8 @@ public final class LargeData {
         Device device = HvdDjl.device();
         try (ExecutorService readers = Executors.newFixedThreadPool(READERS);
                 Model model = Model.newInstance("digits", device);
-                RecordFiles training = open(options, "train", BATCH);
-                RecordFiles test = open(options, "t10k", TEST_BATCH)) {
+                RecordFiles training = training(options);
+                RecordFiles test = open(options, "t10k", HvdDjl.sampler(TEST_BATCH)).build()) {
             DefaultTrainingConfig config =
                     new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                             .optDevices(new Device[] {device})
@@ -76,11 +78,20 @@ public final class LargeData {
         Hvd.barrier();
     }
 
-    private static RecordFiles open(Options options, String set, int batch) throws IOException {
+    private static RecordFiles training(Options options) throws IOException {
+        ShardedSampler sampler = HvdDjl.sampler(BATCH); // this rank's part
+        RecordFiles.Builder files = open(options, "train", sampler);
+        if (options.augment()) {
+            files.shift(() -> sampler.epoch() - 1); // the sampler tells the next one
+        }
+        return files.build();
+    }
+
+    private static RecordFiles.Builder open(Options options, String set, ShardedSampler sampler)
+            throws IOException {
         return RecordFiles.in(options.files().resolve(set))
-                .setSampling(HvdDjl.sampler(batch)) // this rank's part
-                .optPrefetchNumber(PREFETCHED_BATCHES)
-                .build();
+                .setSampling(sampler)
+                .optPrefetchNumber(PREFETCHED_BATCHES);
     }
 
     private static void train(
@@ -119,14 +130,15 @@ public final class LargeData {
         }
     }
 
-    private record Options(Path files, int epochs, Path data) {
+    private record Options(Path files, int epochs, Path data, boolean augment) {
         private static Options parse(String[] words) {
             ExampleArguments given = new ExampleArguments(words);
             Options options =
                     new Options(
                             given.path("--files", Path.of("target", "large-data")),
                             given.number("--epochs", 2, 1),
-                            given.folder("--data", MnistData.FOLDER));
+                            given.folder("--data", MnistData.FOLDER),
+                            given.flag("--augment"));
             given.exitIfInvalid(LargeData.class);
             return options;
         }

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntSupplier;
 import java.util.stream.Stream;
 
 /// A data set in files: images of 28 by 28 bytes, each with its label in the next byte.
@@ -33,9 +34,11 @@ final class RecordFiles extends RandomAccessDataset implements AutoCloseable {
 
     private final List<FileChannel> files;
     private final long[] firstRecords;
+    private final @Nullable IntSupplier epochOfShifts;
 
     private RecordFiles(Builder builder) throws IOException {
         super(builder);
+        this.epochOfShifts = builder.epochOfShifts;
         this.files = new ArrayList<>();
         this.firstRecords = new long[builder.paths.size() + 1];
         for (Path path : builder.paths) {
@@ -90,6 +93,9 @@ final class RecordFiles extends RandomAccessDataset implements AutoCloseable {
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] = Byte.toUnsignedInt(record.get(i)) / WHITE;
         }
+        if (epochOfShifts != null) {
+            pixels = RandomShift.apply(pixels, epochOfShifts.getAsInt(), index);
+        }
         return new Record(
                 new NDList(manager.create(pixels, new Shape(1, 28, 28))),
                 new NDList(
@@ -115,9 +121,18 @@ final class RecordFiles extends RandomAccessDataset implements AutoCloseable {
 
     static final class Builder extends BaseBuilder<Builder> {
         private final List<Path> paths;
+        private @Nullable IntSupplier epochOfShifts;
 
         private Builder(List<Path> paths) {
             this.paths = paths;
+        }
+
+        /// Augments the images by a [RandomShift].
+        ///
+        /// @param epoch the number of the epoch that is being read
+        Builder shift(IntSupplier epoch) {
+            epochOfShifts = epoch;
+            return this;
         }
 
         @Override

@@ -130,22 +130,16 @@ class DjlExamplesIT {
         }
     }
 
-    /// The second start finds the files of the first.
+    /// The second start finds the files of the first, and shifts the images.
     @Test
     @Tag("slow")
     void largeDataLearnsFromFiles() throws Exception {
         Path files = folder.resolve("files");
-        for (int start = 0; start < 2; start++) {
-            try (ExampleJob job =
-                    ExampleJob.start(
-                            2,
-                            LargeData.class,
-                            "--data",
-                            digits.toString(),
-                            "--files",
-                            files.toString(),
-                            "--epochs",
-                            "4")) {
+        String[] options = {
+            "--data", digits.toString(), "--files", files.toString(), "--epochs", "4"
+        };
+        for (String[] each : List.of(options, append(options, "--augment"))) {
+            try (ExampleJob job = ExampleJob.start(2, LargeData.class, each)) {
                 assertThat(job.exitCode()).as(job.output()).isZero();
                 assertThat(accuracy(job)).isGreaterThan(80);
                 assertThat(job.output()).contains("from 3000 images in files");
