@@ -36,15 +36,22 @@ is_built() { # and no source changed since
     done
 }
 
-# Maven's profile for another engine, and the option that makes DJL use it.
-profile=() engine=()
-if [ -n "${ENGINE:-}" ]; then
-    profile=("-P$(tr '[:upper:]' '[:lower:]' <<<"$ENGINE")")
-    engine=("-Dai.djl.default_engine=$ENGINE" --sun-misc-unsafe-memory-access=allow)
-fi
+# The profile that adds MXNet to the libraries, and options of the JVM.
+profile=() engine=("-Dai.djl.default_engine=${ENGINE:=PyTorch}")
+case $ENGINE in
+PyTorch) ;;
+MXNet)
+    profile=(-Pmxnet)
+    engine+=(--sun-misc-unsafe-memory-access=allow)
+    ;;
+*)
+    echo "run.sh: ENGINE is PyTorch or MXNet, not '$ENGINE'" >&2
+    exit 2
+    ;;
+esac
 
 has_engine() { # in this folder of libraries
-    [ -n "$(find "$1" -name "$(tr '[:upper:]' '[:lower:]' <<<"${ENGINE:-PyTorch}")-engine-*.jar" -print -quit 2>/dev/null)" ]
+    [ -n "$(find "$1" -name "$(tr '[:upper:]' '[:lower:]' <<<"$ENGINE")-engine-*.jar" -print -quit 2>/dev/null)" ]
 }
 
 if [ -x bin/horovodrun ]; then # a distribution
@@ -72,6 +79,6 @@ export DJL_OFFLINE=${DJL_OFFLINE:-true}
 
 read -ra flags <<<"${RUN_FLAGS:-}"
 job=("$horovodrun" -np "$processes" ${flags[@]+"${flags[@]}"}
-    java ${engine[@]+"${engine[@]}"} -cp "$class_path" "org.horovod4j.examples.$example" "$@")
+    java "${engine[@]}" -cp "$class_path" "org.horovod4j.examples.$example" "$@")
 echo "run.sh: OMP_NUM_THREADS=$OMP_NUM_THREADS ${job[*]}"
 exec "${job[@]}"

@@ -8,6 +8,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.FileSystem;
@@ -143,13 +145,30 @@ class DistributionIT {
         }
     }
 
-    /// Gets DJL and PyTorch by the wrapper of Maven, from the local repository of this build.
-    @Test
+    /// Gets DJL and an engine by the wrapper of Maven, from the local repository of this build.
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
     @Tag("slow")
-    void djlExampleGetsItsLibraries() throws Exception {
+    void djlExampleGetsItsLibraries(String engine) throws Exception {
         String output =
-                run(Map.of("MAVEN_ARGS", "-o"), "examples/run.sh", "Mnist", "--epochs", "1");
-        assertThat(output).contains("test accuracy").contains("with 2 process(es)");
+                run(
+                        Map.of("MAVEN_ARGS", "-o", "ENGINE", engine),
+                        "examples/run.sh",
+                        "Mnist",
+                        "--epochs",
+                        "1");
+        assertThat(output)
+                .contains("-Dai.djl.default_engine=" + engine)
+                .contains("test accuracy")
+                .contains("with 2 process(es)");
+    }
+
+    @Test
+    void unknownEngineIsRejected() throws Exception {
+        Process process = start(Map.of("ENGINE", "mxnet"), "examples/run.sh", "Mnist");
+        assertThat(new String(process.getInputStream().readAllBytes(), UTF_8))
+                .isEqualTo("run.sh: ENGINE is PyTorch or MXNet, not 'mxnet'\n");
+        assertThat(process.waitFor()).isEqualTo(2);
     }
 
     private static List<String> names(Path folder) throws IOException {
@@ -163,13 +182,18 @@ class DistributionIT {
     /// What a command prints that runs in the unpacked folder. It must succeed.
     private static String run(Map<String, String> variables, String... command)
             throws IOException, InterruptedException {
+        Process process = start(variables, command);
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        return output;
+    }
+
+    private static Process start(Map<String, String> variables, String... command)
+            throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command).directory(root.toFile());
         builder.environment().putAll(variables);
         // The caches of the user are none of the test's business.
         builder.environment().put("HOROVOD_CLASS_ARCHIVES", "none");
-        Process process = builder.redirectErrorStream(true).start();
-        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        assertThat(process.waitFor()).as(output).isZero();
-        return output;
+        return builder.redirectErrorStream(true).start();
     }
 }
