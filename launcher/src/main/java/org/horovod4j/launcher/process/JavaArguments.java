@@ -54,13 +54,19 @@ record JavaArguments(List<String> options, @Nullable String classPath) {
                 command.subList(1, Math.min(at, command.size())), named ? classPath : null);
     }
 
-    /// The jars of the class path that do not exist, seen from the current folder.
+    /// The jars of the class path that do not exist, and `folder/*` without the folder, seen from the
+    /// current folder.
     List<String> missingJars() {
         return classPath == null
                 ? List.of()
                 : Stream.of(classPath.split(File.pathSeparator, -1))
-                        .filter(part -> part.endsWith(".jar") && !Files.exists(Path.of(part)))
+                        .filter(JavaArguments::isMissing)
                         .toList();
+    }
+
+    private static boolean isMissing(String part) {
+        return part.endsWith(".jar") && !Files.exists(Path.of(part))
+                || part.endsWith("/*") && !Files.exists(Path.of(part).getParent());
     }
 
     boolean hasOption(String prefix) {

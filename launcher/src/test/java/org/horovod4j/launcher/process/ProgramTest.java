@@ -59,10 +59,9 @@ class ProgramTest {
     @Test
     void missingJarsOfTheClassPathAreNamed() throws IOException {
         Path there = Files.createFile(root.resolve("there.jar"));
-        assertThat(
-                        program(own, "java", "-cp", there + ":no.jar:folder:lib/*", "Train")
-                                .missingJars())
-                .containsExactly("no.jar");
+        String classPath = there + ":no.jar:folder:no/*:*:" + root + "/*";
+        assertThat(program(own, "java", "-cp", classPath, "Train").missingJars())
+                .containsExactly("no.jar", "no/*");
         assertThat(program(own, "java", "-jar", "gone.jar").missingJars())
                 .containsExactly("gone.jar");
         assertThat(program(own, "java", "Train", "-cp", "no.jar").missingJars()).isEmpty();
