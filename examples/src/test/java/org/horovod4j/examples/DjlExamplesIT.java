@@ -10,6 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,10 +20,17 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import javax.tools.ToolProvider;
+
 /// The examples that train with DJL, with few images and two processes each.
 class DjlExamplesIT {
     private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
     private static final Pattern LOSS = Pattern.compile("epoch \\d+: loss ([0-9.]+)");
+
+    private static final Pattern WHOLE_PROGRAM =
+            Pattern.compile("(?s)```java\n(package com\\.example;.*?)```");
+    private static final Pattern MADE_UP_DATA =
+            Pattern.compile("(?m)^\\$ (awk .* > points\\.csv)$");
 
     @TempDir private static Path digits;
     @TempDir private Path folder;
@@ -144,6 +152,46 @@ class DjlExamplesIT {
                 assertThat(accuracy(job)).isGreaterThan(80);
                 assertThat(job.output()).contains("from 3000 images in files");
             }
+        }
+    }
+
+    /// With the data that the page makes.
+    @Test
+    void wholeProgramOfTheDjlPageTrains() throws Exception {
+        String page = Files.readString(Path.of("../docs/djl.md"));
+        Matcher program = WHOLE_PROGRAM.matcher(page);
+        Matcher data = MADE_UP_DATA.matcher(page);
+        assertThat(program.find()).isTrue();
+        assertThat(data.find()).isTrue();
+        Path source = Files.writeString(folder.resolve("Train.java"), program.group(1));
+        Path classes = folder.resolve("classes");
+        int compiled =
+                ToolProvider.getSystemJavaCompiler()
+                        .run(
+                                null,
+                                System.out,
+                                System.err,
+                                "-cp",
+                                TestJvm.CLASS_PATH,
+                                "-d",
+                                classes.toString(),
+                                source.toString());
+        assertThat(compiled).isZero();
+        Process awk =
+                new ProcessBuilder("sh", "-c", data.group(1)).directory(folder.toFile()).start();
+        assertThat(awk.waitFor()).isZero();
+
+        TestJvm train =
+                new TestJvm(
+                        List.of(),
+                        TestJvm.CLASS_PATH + File.pathSeparator + classes,
+                        "com.example.Train",
+                        List.of(folder.resolve("points.csv").toString()));
+        try (ExampleJob job = ExampleJob.start(List.of("-np", "2"), train)) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output())
+                    .containsPattern("epoch 20/20 done .* validation Accuracy (0\\.9|1\\.)")
+                    .contains("trained on 80000 points");
         }
     }
 

@@ -36,9 +36,13 @@ final class ExampleJob implements AutoCloseable {
     /// @param flags of `horovodrun`
     static ExampleJob start(List<String> flags, Class<?> example, String... arguments)
             throws IOException {
+        return start(flags, TestJvm.of(example, arguments));
+    }
+
+    static ExampleJob start(List<String> flags, TestJvm program) throws IOException {
         List<String> command = new ArrayList<>(TestJvm.of(HorovodRun.class).shortLived().words());
         command.addAll(flags);
-        command.addAll(TestJvm.of(example, arguments).with("-XX:TieredStopAtLevel=1").words());
+        command.addAll(program.with("-XX:TieredStopAtLevel=1").words());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().put("OMP_NUM_THREADS", "1");
         builder.environment().put("DJL_OFFLINE", "true");
