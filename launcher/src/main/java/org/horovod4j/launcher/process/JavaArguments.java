@@ -65,8 +65,9 @@ record JavaArguments(List<String> options, @Nullable String classPath) {
     }
 
     private static boolean isMissing(String part) {
-        return part.endsWith(".jar") && !Files.exists(Path.of(part))
-                || part.endsWith("/*") && !Files.exists(Path.of(part).getParent());
+        return part.endsWith(".jar")
+                ? !Files.exists(Path.of(part))
+                : part.endsWith("/*") && !Files.exists(Path.of(part).getParent());
     }
 
     boolean hasOption(String prefix) {
