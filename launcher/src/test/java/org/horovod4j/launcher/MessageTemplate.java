@@ -55,6 +55,9 @@ record MessageTemplate(String file, List<String> words) {
     ///
     /// @param quoted the words of the quote, see [#split]; "…" matches anything
     boolean isQuotedBy(List<String> quoted) {
+        if (quoted.stream().filter(words::contains).limit(MIN_WORDS).count() < MIN_WORDS) {
+            return false; // most pairs end here, so the search below may be slow
+        }
         for (int from = 0; from < words.size(); from++) {
             if (fits(from, quoted, 0, 0)) {
                 return true;

@@ -35,7 +35,7 @@ class ComingFromHorovodPageTest {
     @Test
     void everyVariableIsKnown() throws IOException {
         List<String> variables = firstColumn("Variables");
-        assertThat(variables).hasSizeGreaterThan(40).allMatch(name -> name.startsWith("HOROVOD_"));
+        assertThat(variables).hasSizeGreaterThan(40).allMatch(name -> name.contains("HOROVOD_"));
         for (String variable : variables) {
             assertThatCode(new Environment(Map.of(variable, "1"))::checkKnown)
                     .as(variable)
