@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /// A handle for several operations; see [Handle#allOf].
@@ -47,6 +48,19 @@ record CombinedHandle<T>(List<? extends Handle<T>> handles) implements Handle<Li
             throw first;
         }
         return results;
+    }
+
+    @Override
+    public void whenDone(Runnable action) {
+        AtomicInteger running = new AtomicInteger(handles.size() + 1);
+        Runnable countDown =
+                () -> {
+                    if (running.decrementAndGet() == 0) {
+                        action.run();
+                    }
+                };
+        handles.forEach(handle -> handle.whenDone(countDown));
+        countDown.run(); // if there are no handles
     }
 
     @Override

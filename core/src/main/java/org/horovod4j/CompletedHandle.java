@@ -21,6 +21,11 @@ record CompletedHandle<T>(T result) implements Handle<T> {
     }
 
     @Override
+    public void whenDone(Runnable action) {
+        action.run();
+    }
+
+    @Override
     public Optional<HorovodException> failure() {
         return Optional.empty();
     }

@@ -64,6 +64,27 @@ public interface Handle<T> {
         return DependentHandle.composing(this, function);
     }
 
+    /// Calls `action` once, when the operation has ended, with a result or a failure. If it has ended
+    /// already, calls it now.
+    ///
+    /// The thread that ends the operation calls `action`, and other operations wait for that thread:
+    /// the action must be short, must not wait for an operation, and must not throw. It serves
+    /// frameworks that schedule what follows themselves. Somebody must still [#join] the handle:
+    /// the thread that waits also drives communication.
+    default void whenDone(Runnable action) {
+        Thread.ofVirtual()
+                .name("hvd-done")
+                .start(
+                        () -> {
+                            try {
+                                T _ = join();
+                            } catch (HorovodException _) {
+                                // the action finds it in failure()
+                            }
+                            action.run();
+                        });
+    }
+
     /// A future that ends as the operation does. A virtual thread waits for the operation. To
     /// cancel the future does not end the operation.
     default CompletableFuture<T> toCompletableFuture() {

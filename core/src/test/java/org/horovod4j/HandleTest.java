@@ -3,6 +3,7 @@ package org.horovod4j;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.testing.World;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -269,5 +270,58 @@ class HandleTest {
         assertThat(handle.join()).isEqualTo("yes");
         assertThat(handle.join(Duration.ZERO)).isEqualTo("yes");
         assertThat(handle.failure()).isEmpty();
+    }
+
+    @Test
+    void actionRunsOnceWhenTheOperationHasEnded() throws Exception {
+        HorovodException failure = new MismatchException("the ranks disagree");
+        CompletableFuture<Optional<HorovodException>> seen = new CompletableFuture<>();
+        first.whenDone(() -> seen.complete(first.failure()));
+        assertThat(seen).isNotDone();
+        first.fail(failure);
+        assertThat(seen.get()).containsSame(failure);
+    }
+
+    @Test
+    void actionOfSeveralHandlesRunsAfterTheLast() throws Exception {
+        Handle<List<Integer>> all = Handle.allOf(List.of(first, second));
+        AtomicInteger calls = new AtomicInteger();
+        CompletableFuture<Boolean> seen = new CompletableFuture<>();
+        all.whenDone(
+                () -> {
+                    calls.incrementAndGet();
+                    seen.complete(all.isDone());
+                });
+        first.complete(1);
+        assertThat(seen).isNotDone();
+        second.complete(2);
+        assertThat(seen.get()).isTrue();
+        assertThat(calls).hasValue(1);
+        Handle.allOf(List.<Handle<Integer>>of()).whenDone(calls::incrementAndGet);
+        Handle.completed(1).whenDone(calls::incrementAndGet);
+        assertThat(calls).hasValue(3);
+    }
+
+    /// Actions are added before and after the end, which another thread brings about.
+    @Test
+    void actionsOfACollectiveRunOnce() {
+        World.run(
+                2,
+                comm -> {
+                    for (int i = 0; i < 200; i++) {
+                        float[] values = {comm.rank(), 1};
+                        Tensor tensor = Tensor.of(values).copy();
+                        AtomicInteger calls = new AtomicInteger();
+                        Handle<Tensor> handle = comm.allreduceAsync("x", tensor, ReduceOp.SUM);
+                        handle.whenDone(calls::incrementAndGet);
+                        handle.whenDone(calls::incrementAndGet);
+                        CompletableFuture<float[]> result = new CompletableFuture<>();
+                        handle.whenDone(() -> result.complete(tensor.toFloatArray()));
+                        Tensor _ = handle.join();
+                        assertThat(result.join()).containsExactly(1, 2);
+                        handle.whenDone(calls::incrementAndGet);
+                        assertThat(calls).hasValue(3);
+                    }
+                });
     }
 }

@@ -20,6 +20,8 @@ import java.util.concurrent.locks.LockSupport;
 public final class TensorEntry<T> implements Handle<T> {
     private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Thread> WAITER =
             waiter();
+    private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Runnable> ACTION =
+            action();
     private static final long SECOND_WAITER_NANOS = 200_000;
 
     /// How often a wait with a timeout checks that a thread drives communication.
@@ -35,6 +37,7 @@ public final class TensorEntry<T> implements Handle<T> {
     private @Nullable T result;
     private @Nullable HorovodException cause;
     private volatile @Nullable Thread waiter;
+    private volatile @Nullable Runnable action;
     private volatile State state = State.RUNNING;
     private boolean observed;
 
@@ -120,6 +123,32 @@ public final class TensorEntry<T> implements Handle<T> {
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);
+        }
+        runAction();
+    }
+
+    @Override
+    public void whenDone(Runnable next) {
+        Runnable before;
+        do {
+            before = action;
+        } while (!ACTION.compareAndSet(this, before, before == null ? next : both(before, next)));
+        if (hasEnded()) { // otherwise end() sees the action
+            runAction();
+        }
+    }
+
+    private static Runnable both(Runnable first, Runnable second) {
+        return () -> {
+            first.run();
+            second.run();
+        };
+    }
+
+    private void runAction() {
+        Runnable taken = action == null ? null : ACTION.getAndSet(this, null);
+        if (taken != null) {
+            taken.run();
         }
     }
 
@@ -217,6 +246,12 @@ public final class TensorEntry<T> implements Handle<T> {
     @Override
     public String toString() {
         return request.toString();
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Runnable> action() {
+        return (AtomicReferenceFieldUpdater)
+                AtomicReferenceFieldUpdater.newUpdater(TensorEntry.class, Runnable.class, "action");
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
