@@ -33,13 +33,15 @@ module org.horovod4j.core {
     exports org.horovod4j.log to
             org.horovod4j.djl,
             org.horovod4j.launcher,
-            org.horovod4j.libtorch;
+            org.horovod4j.libtorch,
+            org.horovod4j.tensorflow;
     exports org.horovod4j.network to
             org.horovod4j.launcher;
     exports org.horovod4j.option to
             org.horovod4j.djl,
             org.horovod4j.launcher,
-            org.horovod4j.libtorch;
+            org.horovod4j.libtorch,
+            org.horovod4j.tensorflow;
     exports org.horovod4j.rendezvous to
             org.horovod4j.launcher;
     exports org.horovod4j.security to

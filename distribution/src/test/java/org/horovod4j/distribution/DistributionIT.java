@@ -78,6 +78,10 @@ class DistributionIT {
                 .hasSize(2)
                 .anyMatch(name -> name.startsWith("horovod4j-libtorch-"))
                 .anyMatch(name -> name.startsWith("horovod4j-djl-"));
+        assertThat(names(root.resolve("lib/tensorflow")))
+                .singleElement()
+                .asString()
+                .startsWith("horovod4j-tensorflow-");
     }
 
     /// Includes links to sections.

@@ -5,6 +5,7 @@ import org.horovod4j.launcher.check.BuildReport.Finding;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /// A library of a deep learning framework for the JVM.
@@ -13,9 +14,22 @@ import java.util.Optional;
 /// @param ids the ids of its artifacts; a trailing `*` matches any suffix
 record FrameworkLibrary(String framework, String name, List<String> ids) {
     private static final String DJL = "DJL";
+    private static final String TENSORFLOW = "TensorFlow Java";
 
-    /// The version of DJL that our tests run with.
+    /// The versions that our tests run with.
     static final String TESTED_DJL = "0.35.1";
+
+    static final String TESTED_TENSORFLOW = "1.1.0";
+
+    private static final Map<String, Adapter> ADAPTERS =
+            Map.of(
+                    DJL, new Adapter(OwnModule.DJL, TESTED_DJL),
+                    TENSORFLOW, new Adapter(OwnModule.TENSORFLOW, TESTED_TENSORFLOW));
+
+    /// A module of ours for a framework.
+    ///
+    /// @param testedVersion of the framework
+    private record Adapter(String module, String testedVersion) {}
 
     private static final List<FrameworkLibrary> ALL =
             List.of(
@@ -25,13 +39,13 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
                     djlEngine("TensorFlow engine, which cannot train,", "tensorflow"),
                     djlEngine("ONNX Runtime engine, which cannot train,", "onnxruntime"),
                     library(
-                            "TensorFlow Java",
+                            TENSORFLOW,
                             "API",
                             "org.tensorflow:tensorflow-core-api",
                             "tensorflow-core-api"),
                     library(
-                            "TensorFlow Java",
-                            "1.x",
+                            TENSORFLOW,
+                            "1.x, which has no adapter,",
                             "org.tensorflow:libtensorflow",
                             "libtensorflow"),
                     library(
@@ -92,19 +106,21 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
         if (found.isEmpty()) {
             return Finding.missing(framework, "");
         }
-        if (!framework.equals(DJL)) {
+        Adapter adapter = ADAPTERS.get(framework);
+        if (adapter == null) {
             return Finding.missing(
                     framework,
                     text
                             + " is there, but Horovod4J has no adapter: exchange its arrays or buffers");
         }
-        if (!OwnModule.isPresent(OwnModule.DJL, classPath)) {
+        if (!OwnModule.isPresent(adapter.module, classPath)) {
             return Finding.missing(
-                    framework, "%s; add %s to train with it".formatted(text, OwnModule.DJL));
+                    framework, "%s; add %s to train with it".formatted(text, adapter.module));
         }
-        boolean isTested = versions.stream().allMatch(TESTED_DJL::equals);
+        boolean isTested = versions.stream().allMatch(adapter.testedVersion::equals);
         return Finding.found(
-                framework, text + (isTested ? "; tested" : "; tested is only " + TESTED_DJL));
+                framework,
+                text + (isTested ? "; tested" : "; tested is only " + adapter.testedVersion));
     }
 
     private Optional<Artifact> find(Collection<Artifact> artifacts) {

@@ -12,6 +12,7 @@ import java.util.List;
 /// @param className a class that only it contains
 record OwnModule(String artifact, String className, String purpose) {
     static final String DJL = "horovod4j-djl";
+    static final String TENSORFLOW = "horovod4j-tensorflow";
 
     private static final List<OwnModule> ALL =
             List.of(
@@ -22,6 +23,10 @@ record OwnModule(String artifact, String className, String purpose) {
                             "tensors of libtorch"),
                     new OwnModule(
                             DJL, "org.horovod4j.djl.DistributedOptimizer", "training with DJL"),
+                    new OwnModule(
+                            TENSORFLOW,
+                            "org.horovod4j.tensorflow.HvdTensorFlow",
+                            "training with TensorFlow Java"),
                     new OwnModule(
                             "horovod4j-launcher",
                             "org.horovod4j.launcher.Launcher",

@@ -61,7 +61,7 @@ class BuildReportTest {
                         "Modules of Horovod4J (-cp of the command, 5 jars):\n",
                         "    [ ] horovod4j-core: collectives\n",
                         "    [ ] DJL: API 0.33.0, PyTorch engine 0.33.0; add horovod4j-djl to train with it\n",
-                        "    [ ] TensorFlow Java: API 1.0.0 is there, but Horovod4J has no adapter",
+                        "    [ ] TensorFlow Java: API 1.0.0; add horovod4j-tensorflow to train with it\n",
                         "    [ ] DL4J: networks 1.0.0-M2.1 is there, but Horovod4J has no adapter",
                         "    [ ] MXNet\n",
                         "    [X] CPU: all collectives");
@@ -88,13 +88,22 @@ class BuildReportTest {
                 "groupId=ai.djl\nartifactId=api\nversion=0.33.0\n");
         assertThat(report(Map.of(), "java", "-cp", path, "Train"))
                 .contains("    [X] DJL: API 0.33.0, PyTorch engine", "; tested is only ");
+        jar("horovod4j-tensorflow-1.5.jar", "org/horovod4j/tensorflow/HvdTensorFlow.class", "");
+        jar("tensorflow-core-api-1.0.0.jar", "x", "");
+        assertThat(report(Map.of(), "java", "-cp", path, "Train"))
+                .contains(
+                        "    [X] horovod4j-tensorflow: 1.5 (training with TensorFlow Java)\n",
+                        "    [X] TensorFlow Java: API 1.0.0; tested is only %s\n"
+                                .formatted(FrameworkLibrary.TESTED_TENSORFLOW));
     }
 
     @Test
     void testedVersionIsThatOfTheBuild() throws Exception {
         assertThat(Path.of("../pom.xml"))
                 .content()
-                .contains("<djl.version>%s<".formatted(FrameworkLibrary.TESTED_DJL));
+                .contains(
+                        "<djl.version>%s<".formatted(FrameworkLibrary.TESTED_DJL),
+                        "<tensorflow.version>%s<".formatted(FrameworkLibrary.TESTED_TENSORFLOW));
     }
 
     @Test
@@ -138,14 +147,14 @@ class BuildReportTest {
         frameworks();
         jar("app.jar", "META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nClass-Path: tf.jar\n\n");
         assertThat(report(Map.of(), command.formatted(folder).split(" ")))
-                .contains("TensorFlow Java: API 1.0.0 is there");
+                .contains("TensorFlow Java: API 1.0.0; add");
     }
 
     @Test
     void classPathDefaultsToEnvironment() throws Exception {
         frameworks();
         assertThat(report(Map.of("CLASSPATH", folder + "/tf.jar")))
-                .contains("(CLASSPATH, 1 jar)", "TensorFlow Java: API 1.0.0 is there");
+                .contains("(CLASSPATH, 1 jar)", "TensorFlow Java: API 1.0.0; add");
         assertThat(report(Map.of())).contains("[ ] TensorFlow Java\n");
     }
 

@@ -1,0 +1,253 @@
+package org.horovod4j.tensorflow;
+
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.Communicator;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
+import org.horovod4j.tensorflow.kernel.Node;
+import org.horovod4j.tensorflow.kernel.OpType;
+import org.horovod4j.tensorflow.kernel.TensorTypes;
+import org.horovod4j.training.CommunicatorProvider;
+import org.tensorflow.Operand;
+import org.tensorflow.Operation;
+import org.tensorflow.Output;
+import org.tensorflow.op.Op;
+import org.tensorflow.op.Ops;
+import org.tensorflow.proto.DataType;
+import org.tensorflow.types.TInt32;
+import org.tensorflow.types.family.TType;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/// Collectives as ops of a graph, beside TensorFlow's own [Ops].
+///
+/// ```java
+/// Ops tf = Ops.create(graph);
+/// HvdOps hvd = HvdOps.create(tf);
+/// Operand<TFloat32> mean = hvd.allreduce(loss, ReduceOp.AVERAGE);
+/// session.runner().fetch(mean).run(); // on all ranks
+/// ```
+///
+/// **Names.** The name of a node in the graph is the name of its collective. It comes from the scope,
+/// so `hvd.withName("mean_loss")` gives a better one. All ranks must build the same graph, and run
+/// the same nodes.
+///
+/// **Runs.** A node submits its collective as soon as its inputs are there, and blocks no thread of
+/// TensorFlow. A failure, such as ranks with different shapes, ends `run()` with a
+/// `TensorFlowException` that contains the message; the session can be used again. A process must
+/// not run a node twice at the same time.
+///
+public final class HvdOps {
+    private final Ops tf;
+    private final RankGroup ranks;
+
+    private HvdOps(Ops tf, RankGroup ranks) {
+        this.tf = tf;
+        this.ranks = ranks;
+    }
+
+    /// Ops among all ranks of the job, with the communicator that `Hvd` has when a session runs them.
+    public static HvdOps create(Ops tf) {
+        return new HvdOps(tf, RankGroup.ALL);
+    }
+
+    /// Ops among the ranks of a communicator, for programs that do not use `Hvd`.
+    public static HvdOps create(Ops tf, Communicator communicator) {
+        return new HvdOps(
+                tf,
+                new RankGroup(new CommunicatorProvider(communicator), java.util.Optional.empty()));
+    }
+
+    /// Ops among the ranks of `set`, of which this process must be one. Rank numbers are then those
+    /// of the set.
+    public HvdOps in(ProcessSet set) {
+        return new HvdOps(tf, ranks.in(set));
+    }
+
+    /// Gives the next op this name.
+    public HvdOps withName(String name) {
+        return new HvdOps(tf.withName(name), ranks);
+    }
+
+    /// Ops that run after `controls`.
+    public HvdOps withControlDependencies(Iterable<Op> controls) {
+        return new HvdOps(tf.withControlDependencies(controls), ranks);
+    }
+
+    /// Reduces a tensor over all ranks, in place if nothing else uses it. All ranks have the same
+    /// type and shape.
+    public <T extends TType> Output<T> allreduce(Operand<T> input, AllreduceOptions options) {
+        return groupedAllreduce(List.of(input), options).getFirst();
+    }
+
+    /// Reduces a tensor over all ranks.
+    public <T extends TType> Output<T> allreduce(Operand<T> input, ReduceOp op) {
+        return allreduce(input, AllreduceOptions.of(op));
+    }
+
+    /// Reduces several tensors over all ranks as one group, when all of them are there.
+    public <T extends TType> List<Output<T>> groupedAllreduce(
+            List<? extends Operand<T>> inputs, AllreduceOptions options) {
+        RankGroup group = options.processSet().map(ranks::in).orElse(ranks);
+        return sameTypes(
+                OpType.ALLREDUCE,
+                inputs,
+                new CollectiveFunction.Allreduce(group, options.withoutProcessSet()));
+    }
+
+    /// Reduces several tensors over all ranks as one group.
+    public <T extends TType> List<Output<T>> groupedAllreduce(
+            List<? extends Operand<T>> inputs, ReduceOp op) {
+        return groupedAllreduce(inputs, AllreduceOptions.of(op));
+    }
+
+    /// Joins the tensors of all ranks along the first dimension, in the order of ranks. First
+    /// dimensions may differ, the others may not.
+    public <T extends TType> Output<T> allgather(Operand<T> input) {
+        checkRows("allgather", input);
+        return sameTypes(OpType.ALLGATHER, List.of(input), new CollectiveFunction.Allgather(ranks))
+                .getFirst();
+    }
+
+    /// The tensor of `rootRank`. All ranks pass a tensor of the same type and shape.
+    public <T extends TType> Output<T> broadcast(Operand<T> input, int rootRank) {
+        return sameTypes(
+                        OpType.BROADCAST,
+                        List.of(input),
+                        new CollectiveFunction.Broadcast(ranks, rootRank))
+                .getFirst();
+    }
+
+    /// Sends rows to each rank: the first `splits[0]` rows to rank 0, and so on.
+    public <T extends TType> AlltoallOutputs<T> alltoall(Operand<T> input, Operand<TInt32> splits) {
+        checkRows("alltoall", input);
+        Operation node =
+                add(
+                        OpType.ALLTOALL,
+                        List.of(input, splits),
+                        List.of(type(input), DataType.DT_INT32),
+                        new CollectiveFunction.Alltoall(ranks));
+        return new AlltoallOutputs<>(node.output(0), node.output(1));
+    }
+
+    /// Sends the same number of rows to each rank.
+    public <T extends TType> Output<T> alltoall(Operand<T> input) {
+        return alltoall(input, tf.constant(new int[0])).output();
+    }
+
+    /// The results of an alltoall.
+    ///
+    /// @param output the rows from all ranks, in the order of ranks
+    /// @param receivedSplits how many rows came from each rank
+    public record AlltoallOutputs<T extends TType>(
+            Output<T> output, Output<TInt32> receivedSplits) {}
+
+    /// Reduces a tensor over all ranks and returns to each its part of the rows. The first ranks get
+    /// one row more if rows do not divide evenly.
+    public <T extends TType> Output<T> reducescatter(
+            Operand<T> input, ReducescatterOptions options) {
+        checkRows("reducescatter", input);
+        RankGroup group = options.processSet().map(ranks::in).orElse(ranks);
+        return sameTypes(
+                        OpType.REDUCESCATTER,
+                        List.of(input),
+                        new CollectiveFunction.Reducescatter(group, options.withoutProcessSet()))
+                .getFirst();
+    }
+
+    /// Reduces a tensor as [#reducescatter(Operand, ReducescatterOptions)] does. `op` is AVERAGE or
+    /// SUM.
+    public <T extends TType> Output<T> reducescatter(Operand<T> input, ReduceOp op) {
+        return reducescatter(input, ReducescatterOptions.of(op));
+    }
+
+    /// An op that ends when all ranks run it.
+    public Op barrier() {
+        return scalar("barrier", new CollectiveFunction.Barrier(ranks));
+    }
+
+    /// Declares that this rank has no more data, as [Communicator#join] does. The result is the last
+    /// rank that joined.
+    public Output<TInt32> join() {
+        return scalar("join", new CollectiveFunction.Join(ranks));
+    }
+
+    /// The rank of this process when a session runs the op.
+    public Output<TInt32> rank() {
+        return property("rank", CollectiveFunction.Property.Kind.RANK);
+    }
+
+    /// The number of ranks when a session runs the op.
+    public Output<TInt32> size() {
+        return property("size", CollectiveFunction.Property.Kind.SIZE);
+    }
+
+    /// The number of this process on its host when a session runs the op.
+    public Output<TInt32> localRank() {
+        return property("local_rank", CollectiveFunction.Property.Kind.LOCAL_RANK);
+    }
+
+    /// The number of processes on this host when a session runs the op.
+    public Output<TInt32> localSize() {
+        return property("local_size", CollectiveFunction.Property.Kind.LOCAL_SIZE);
+    }
+
+    private Output<TInt32> property(String name, CollectiveFunction.Property.Kind kind) {
+        return scalar(name, new CollectiveFunction.Property(ranks, kind));
+    }
+
+    private Output<TInt32> scalar(String name, CollectiveFunction function) {
+        return Node.add(
+                        tf.scope(),
+                        OpType.SCALAR,
+                        name,
+                        List.of(),
+                        List.of(DataType.DT_INT32),
+                        function)
+                .output(0);
+    }
+
+    private <T extends TType> List<Output<T>> sameTypes(
+            OpType type, List<? extends Operand<T>> inputs, CollectiveFunction function) {
+        Operation node = add(type, inputs, inputs.stream().map(HvdOps::type).toList(), function);
+        List<Output<T>> outputs = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            outputs.add(node.output(i));
+        }
+        return outputs;
+    }
+
+    private Operation add(
+            OpType type,
+            List<? extends Operand<?>> inputs,
+            List<DataType> outputs,
+            CollectiveFunction function) {
+        if (inputs.isEmpty()) {
+            throw new IllegalArgumentException("a group needs at least one tensor");
+        }
+        inputs.forEach(HvdOps::checkType);
+        return Node.add(tf.scope(), type, type.typeName(), inputs, outputs, function);
+    }
+
+    private static DataType type(Operand<?> input) {
+        return input.asOutput().dataType();
+    }
+
+    private static void checkType(Operand<?> input) {
+        if (TensorTypes.fromTensorFlow(type(input)).isEmpty()) {
+            throw new IllegalArgumentException(
+                    "'%s' has type %s, which collectives do not support: convert it first, for example with tf.dtypes.cast"
+                            .formatted(input.op().name(), type(input)));
+        }
+    }
+
+    private static void checkRows(String collective, Operand<?> input) {
+        if (input.shape().numDimensions() == 0) {
+            throw new IllegalArgumentException(
+                    "%s of '%s': a scalar has no rows; use tf.expandDims or tf.reshape first"
+                            .formatted(collective, input.op().name()));
+        }
+    }
+}

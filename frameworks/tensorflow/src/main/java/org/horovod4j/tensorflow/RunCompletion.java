@@ -1,0 +1,89 @@
+package org.horovod4j.tensorflow;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
+import org.horovod4j.tensorflow.kernel.Execution;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/// Ends the run of a node when its collective has ended.
+///
+/// The thread that ends the collective also ends the run, so nodes end in the order of collectives.
+/// Besides, each communicator has a thread that waits for the handles: a thread that waits drives
+/// communication, and leaves a plan that holds an operation back.
+final class RunCompletion {
+    private static final long IDLE_SECONDS = 10;
+
+    private static final Map<Communicator, Executor> WAITING_THREADS =
+            Collections.synchronizedMap(new WeakHashMap<>());
+
+    private RunCompletion() {}
+
+    /// @param finish writes the outputs that need the result
+    static <T> void follow(
+            Communicator communicator,
+            Handle<T> handle,
+            Execution execution,
+            Consumer<? super T> finish) {
+        handle.whenDone(() -> end(handle, execution, finish));
+        WAITING_THREADS
+                .computeIfAbsent(communicator, _ -> waitingThread())
+                .execute(() -> await(handle));
+    }
+
+    private static <T> void end(Handle<T> handle, Execution execution, Consumer<? super T> finish) {
+        try {
+            finish.accept(handle.join());
+        } catch (RuntimeException | Error e) {
+            execution.fail(e);
+            return;
+        }
+        execution.complete();
+    }
+
+    private static void await(Handle<?> handle) {
+        try {
+            Object _ = handle.join();
+        } catch (HorovodException _) {
+            // the run of the node fails with it
+        }
+    }
+
+    /// Ends after some time without operations.
+    private static Executor waitingThread() {
+        ThreadPoolExecutor thread =
+                new ThreadPoolExecutor(
+                        1,
+                        1,
+                        IDLE_SECONDS,
+                        TimeUnit.SECONDS,
+                        new LinkedBlockingQueue<>(),
+                        Thread.ofPlatform().daemon().name("hvd-tensorflow").factory());
+        thread.allowCoreThreadTimeOut(true);
+        return thread;
+    }
+
+    /// Runs `action`, which waits for other ranks, and ends the run after it.
+    static void runBlocking(String name, Execution execution, Runnable action) {
+        Thread.ofVirtual()
+                .name(name)
+                .start(
+                        () -> {
+                            try {
+                                action.run();
+                            } catch (RuntimeException | Error e) {
+                                execution.fail(e);
+                                return;
+                            }
+                            execution.complete();
+                        });
+    }
+}

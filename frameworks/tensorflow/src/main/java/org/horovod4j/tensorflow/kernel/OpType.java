@@ -1,0 +1,40 @@
+package org.horovod4j.tensorflow.kernel;
+
+/// The types of our ops. All have a list of inputs and a list of outputs; what a node does is a
+/// [NodeFunction]. The types differ in the shapes of their outputs, and in their gradients.
+public enum OpType {
+    ALLREDUCE("Horovod4jAllreduce", ShapeRule.SAME),
+    BROADCAST("Horovod4jBroadcast", ShapeRule.SAME),
+    ALLGATHER("Horovod4jAllgather", ShapeRule.OTHER_ROWS),
+    REDUCESCATTER("Horovod4jReducescatter", ShapeRule.OTHER_ROWS),
+    ALLTOALL("Horovod4jAlltoall", ShapeRule.OTHER_ROWS),
+    /// Numbers such as the rank, and operations without tensors.
+    SCALAR("Horovod4jScalar", ShapeRule.SCALAR);
+
+    private final String typeName;
+    private final ShapeRule shapeRule;
+
+    OpType(String typeName, ShapeRule shapeRule) {
+        this.typeName = typeName;
+        this.shapeRule = shapeRule;
+    }
+
+    /// What is known of the shapes of the outputs while the graph is built.
+    enum ShapeRule {
+        /// Output i has the shape of input i.
+        SAME,
+        /// Output i has the shape of input i, with another number of rows.
+        OTHER_ROWS,
+        /// The only output, if there is one, has no dimensions.
+        SCALAR
+    }
+
+    /// The type in the graph.
+    public String typeName() {
+        return typeName;
+    }
+
+    ShapeRule shapeRule() {
+        return shapeRule;
+    }
+}

@@ -1,0 +1,333 @@
+package org.horovod4j.tensorflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.AllreduceOptions;
+import org.horovod4j.Communicator;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.ReducescatterOptions;
+import org.horovod4j.compression.Compression;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tensorflow.Operand;
+import org.tensorflow.Output;
+import org.tensorflow.Result;
+import org.tensorflow.exceptions.TensorFlowException;
+import org.tensorflow.ndarray.Shape;
+import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.types.TBfloat16;
+import org.tensorflow.types.TBool;
+import org.tensorflow.types.TFloat16;
+import org.tensorflow.types.TFloat32;
+import org.tensorflow.types.TFloat64;
+import org.tensorflow.types.TInt32;
+import org.tensorflow.types.TInt64;
+import org.tensorflow.types.TString;
+import org.tensorflow.types.TUint8;
+import org.tensorflow.types.family.TNumber;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.BiConsumer;
+
+/// Ops in the graphs of several ranks, which are threads of this JVM.
+class HvdOpsTest {
+    private static void run(int size, BiConsumer<GraphRun, Communicator> test) {
+        World.run(
+                size,
+                comm -> {
+                    try (GraphRun graph = new GraphRun(comm)) {
+                        test.accept(graph, comm);
+                    }
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void allreduceCombinesTheTensorsOfAllRanks(int size) {
+        run(
+                size,
+                (graph, comm) -> {
+                    Operand<TFloat32> own =
+                            graph.tf.constant(new float[][] {{comm.rank() + 1, 2, 3}});
+                    Output<TFloat32> sum = graph.hvd.allreduce(own, ReduceOp.SUM);
+                    Output<TFloat32> mean = graph.hvd.allreduce(own, ReduceOp.AVERAGE);
+                    Output<TFloat32> max = graph.hvd.allreduce(own, ReduceOp.MAX);
+                    Output<TFloat32> min = graph.hvd.allreduce(own, ReduceOp.MIN);
+                    Output<TFloat32> product = graph.hvd.allreduce(own, ReduceOp.PRODUCT);
+                    assertThat(sum.shape()).isEqualTo(Shape.of(1, 3));
+                    float total = size * (size + 1) / 2f;
+                    float factorial = size == 3 ? 6 : size;
+                    for (int i = 0; i < 5; i++) {
+                        List<float[]> values = graph.floats(sum, mean, max, min, product);
+                        assertThat(values.get(0)).containsExactly(total, 2 * size, 3 * size);
+                        assertThat(values.get(1)).containsExactly(total / size, 2, 3);
+                        assertThat(values.get(2)).containsExactly(size, 2, 3);
+                        assertThat(values.get(3)).containsExactly(1, 2, 3);
+                        assertThat(values.get(4)[0]).isEqualTo(factorial);
+                    }
+                });
+    }
+
+    @Test
+    void optionsOfAllreduceAreHonoured() {
+        run(
+                3,
+                (graph, comm) -> {
+                    ProcessSet ends = comm.addProcessSet(0, 2);
+                    Operand<TFloat32> own = graph.tf.constant(new float[] {comm.rank() + 1});
+                    Output<TFloat32> scaled =
+                            graph.hvd.allreduce(
+                                    own,
+                                    AllreduceOptions.sum().withPrescale(0.5).withPostscale(10));
+                    Output<TFloat32> compressed =
+                            graph.hvd.allreduce(
+                                    own, AllreduceOptions.sum().withCompressor(Compression.FP16));
+                    List<float[]> values = graph.floats(scaled, compressed);
+                    assertThat(values.get(0)).containsExactly(30);
+                    assertThat(values.get(1)).containsExactly(6);
+                    if (comm.rank() != 1) {
+                        Output<TFloat32> inSet =
+                                graph.hvd.allreduce(own, AllreduceOptions.sum().in(ends));
+                        Output<TFloat32> gathered = graph.hvd.in(ends).allgather(own);
+                        Output<TInt32> rank = graph.hvd.in(ends).rank();
+                        assertThat(graph.floats(inSet).getFirst()).containsExactly(4);
+                        assertThat(graph.floats(gathered).getFirst()).containsExactly(1, 3);
+                        assertThat(graph.ints(rank)).containsExactly(comm.rank() / 2);
+                    }
+                });
+    }
+
+    @Test
+    void groupIsReducedTogether() {
+        run(
+                2,
+                (graph, comm) -> {
+                    List<Operand<TFloat32>> own = new ArrayList<>();
+                    for (int i = 0; i < 5; i++) {
+                        own.add(graph.tf.constant(new float[] {comm.rank(), i}));
+                    }
+                    List<Output<TFloat32>> sums = graph.hvd.groupedAllreduce(own, ReduceOp.SUM);
+                    List<float[]> values = graph.floats(sums.toArray(Operand<?>[]::new));
+                    for (int i = 0; i < 5; i++) {
+                        assertThat(values.get(i)).containsExactly(1, 2 * i);
+                    }
+                });
+    }
+
+    /// Hundreds of collectives in one run, more than TensorFlow has threads.
+    @Test
+    void manyCollectivesAreInFlightAtOnce() {
+        run(
+                2,
+                (graph, comm) -> {
+                    List<Operand<TFloat32>> sums = new ArrayList<>();
+                    for (int i = 0; i < 300; i++) {
+                        float[] own = new float[i % 7];
+                        Arrays.fill(own, comm.rank() + i);
+                        sums.add(graph.hvd.allreduce(graph.tf.constant(own), ReduceOp.SUM));
+                    }
+                    for (int step = 0; step < 3; step++) {
+                        List<float[]> values = graph.floats(sums.toArray(Operand<?>[]::new));
+                        for (int i = 0; i < 300; i++) {
+                            assertThat(values.get(i)).hasSize(i % 7).containsOnly(expected(i));
+                        }
+                    }
+                });
+    }
+
+    private static float[] expected(int i) {
+        return i % 7 == 0 ? new float[0] : new float[] {2 * i + 1};
+    }
+
+    @Test
+    void rowsOfAllRanksAreGathered() {
+        run(
+                3,
+                (graph, comm) -> {
+                    float[][] own = new float[comm.rank()][2];
+                    for (float[] row : own) {
+                        Arrays.fill(row, comm.rank());
+                    }
+                    Placeholder<TFloat32> input =
+                            graph.tf.placeholder(
+                                    TFloat32.class, Placeholder.shape(Shape.of(-1, 2)));
+                    Output<TFloat32> all = graph.hvd.allgather(input);
+                    assertThat(all.shape().asArray()).containsExactly(Shape.UNKNOWN_SIZE, 2);
+                    try (TFloat32 rows =
+                                    TFloat32.tensorOf(
+                                            Shape.of(comm.rank(), 2),
+                                            tensor -> {
+                                                for (int i = 0; i < own.length; i++) {
+                                                    tensor.setFloat(own[i][0], i, 0);
+                                                    tensor.setFloat(own[i][1], i, 1);
+                                                }
+                                            });
+                            Result result =
+                                    graph.session().runner().feed(input, rows).fetch(all).run()) {
+                        assertThat(result.get(0).shape()).isEqualTo(Shape.of(3, 2));
+                        assertThat(GraphRun.floats(result.get(0)))
+                                .containsExactly(1, 1, 2, 2, 2, 2);
+                    }
+                });
+    }
+
+    @Test
+    void broadcastReturnsTheTensorOfTheRoot() {
+        run(
+                3,
+                (graph, comm) -> {
+                    Operand<TFloat32> own = graph.tf.constant(new float[] {comm.rank(), 7});
+                    Output<TFloat32> fromLast = graph.hvd.broadcast(own, 2);
+                    Output<TFloat32> fromFirst = graph.hvd.broadcast(own, 0);
+                    List<float[]> values = graph.floats(fromLast, fromFirst, own);
+                    assertThat(values.get(0)).containsExactly(2, 7);
+                    assertThat(values.get(1)).containsExactly(0, 7);
+                    assertThat(values.get(2)).containsExactly(comm.rank(), 7);
+                });
+    }
+
+    @Test
+    void rowsAreSentToEachRank() {
+        run(
+                2,
+                (graph, comm) -> {
+                    Operand<TFloat32> own =
+                            graph.tf.constant(new float[][] {{comm.rank()}, {10}, {20}});
+                    HvdOps.AlltoallOutputs<TFloat32> uneven =
+                            graph.hvd.alltoall(own, graph.tf.constant(new int[] {1, 2}));
+                    Output<TFloat32> even =
+                            graph.hvd.alltoall(
+                                    graph.tf.constant(new float[] {comm.rank(), comm.rank() + 5}));
+                    assertThat(graph.floats(uneven.output()).getFirst())
+                            .containsExactly(
+                                    comm.rank() == 0
+                                            ? new float[] {0, 1}
+                                            : new float[] {10, 20, 10, 20});
+                    assertThat(graph.ints(uneven.receivedSplits()))
+                            .containsExactly(comm.rank() + 1, comm.rank() + 1);
+                    assertThat(graph.floats(even).getFirst())
+                            .containsExactly(
+                                    comm.rank() == 0 ? new float[] {0, 1} : new float[] {5, 6});
+                });
+    }
+
+    @Test
+    void reducescatterReturnsTheRowsOfThisRank() {
+        run(
+                2,
+                (graph, comm) -> {
+                    Operand<TFloat32> own =
+                            graph.tf.constant(new float[][] {{comm.rank()}, {10}, {20}});
+                    Output<TFloat32> sum = graph.hvd.reducescatter(own, ReduceOp.SUM);
+                    Output<TFloat32> scaled =
+                            graph.hvd.reducescatter(
+                                    own, ReducescatterOptions.average().withPostscale(2));
+                    List<float[]> values = graph.floats(sum, scaled);
+                    float[] expected = comm.rank() == 0 ? new float[] {1, 20} : new float[] {40};
+                    assertThat(values.get(0)).containsExactly(expected);
+                    assertThat(values.get(1)).containsExactly(expected);
+                });
+    }
+
+    @Test
+    void numbersBarrierAndJoinAreOps() {
+        run(
+                3,
+                (graph, comm) -> {
+                    assertThat(graph.ints(graph.hvd.rank())).containsExactly(comm.rank());
+                    assertThat(graph.ints(graph.hvd.size())).containsExactly(3);
+                    assertThat(graph.ints(graph.hvd.localRank())).containsExactly(comm.localRank());
+                    assertThat(graph.ints(graph.hvd.localSize())).containsExactly(comm.localSize());
+                    graph.session().run(graph.hvd.barrier());
+                    Output<TFloat32> sum =
+                            graph.hvd.allreduce(graph.tf.constant(new float[] {1}), ReduceOp.SUM);
+                    if (comm.rank() != 0) {
+                        assertThat(graph.floats(sum).getFirst()).containsExactly(2);
+                    }
+                    assertThat(graph.ints(graph.hvd.join())[0]).isBetween(0, 2);
+                });
+    }
+
+    @Test
+    void allNumericTypesAreReduced() {
+        run(
+                2,
+                (graph, comm) -> {
+                    for (Class<? extends TNumber> type :
+                            List.of(
+                                    TFloat16.class,
+                                    TBfloat16.class,
+                                    TFloat64.class,
+                                    TInt32.class,
+                                    TInt64.class,
+                                    TUint8.class)) {
+                        assertThat(sumAs(graph, type, comm.rank())).containsExactly(3, 9);
+                    }
+                    Operand<TBool> either =
+                            graph.hvd.allreduce(
+                                    graph.tf.constant(new boolean[] {comm.rank() == 1, false}),
+                                    ReduceOp.SUM);
+                    assertThat(
+                                    graph.floats(graph.tf.dtypes.cast(either, TFloat32.class))
+                                            .getFirst())
+                            .containsExactly(1, 0);
+                });
+    }
+
+    private static <T extends TNumber> float[] sumAs(GraphRun graph, Class<T> type, int rank) {
+        Operand<T> own =
+                graph.tf.dtypes.cast(graph.tf.constant(new float[] {1 + rank, 4 + rank}), type);
+        return graph.floats(
+                        graph.tf.dtypes.cast(
+                                graph.hvd.allreduce(own, ReduceOp.SUM), TFloat32.class))
+                .getFirst();
+    }
+
+    @Test
+    void disagreementFailsTheRunAndTheSessionStaysUsable() {
+        run(
+                2,
+                (graph, comm) -> {
+                    Operand<TFloat32> own = graph.tf.constant(new float[comm.rank() == 0 ? 3 : 4]);
+                    Output<TFloat32> wrong =
+                            graph.hvd.withName("wrong").allreduce(own, ReduceOp.SUM);
+                    Output<TFloat32> right =
+                            graph.hvd.allreduce(graph.tf.constant(new float[] {1}), ReduceOp.SUM);
+                    for (int i = 0; i < 3; i++) {
+                        assertThatThrownBy(() -> graph.floats(wrong))
+                                .isInstanceOf(TensorFlowException.class)
+                                .hasMessageContaining("allreduce of 'wrong'")
+                                .hasMessageContaining("[3] on rank 0");
+                        assertThat(graph.floats(right).getFirst()).containsExactly(2);
+                    }
+                });
+    }
+
+    @Test
+    void wrongArgumentsAreRefusedWhileTheGraphIsBuilt() {
+        run(
+                1,
+                (graph, _) -> {
+                    Operand<TString> text = graph.tf.withName("text").constant("a");
+                    assertThatThrownBy(() -> graph.hvd.broadcast(text, 0))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("'text' has type DT_STRING");
+                    Operand<TFloat32> scalar = graph.tf.withName("loss").constant(1f);
+                    assertThatThrownBy(() -> graph.hvd.allgather(scalar))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("a scalar has no rows");
+                    assertThatThrownBy(
+                                    () ->
+                                            graph.hvd.groupedAllreduce(
+                                                    List.<Operand<TFloat32>>of(), ReduceOp.SUM))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("at least one tensor");
+                });
+    }
+}
