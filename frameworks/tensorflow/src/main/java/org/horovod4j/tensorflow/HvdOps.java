@@ -20,6 +20,7 @@ import org.tensorflow.types.family.TType;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /// Collectives as ops of a graph, beside TensorFlow's own [Ops].
 ///
@@ -39,41 +40,52 @@ import java.util.List;
 /// `TensorFlowException` that contains the message; the session can be used again. A process must
 /// not run a node twice at the same time.
 ///
+/// **Gradients.** All ops but [#barrier], [#join] and the numbers have gradients, so a loss may
+/// contain them. An allreduce has one if it sums or averages.
 public final class HvdOps {
     private final Ops tf;
     private final RankGroup ranks;
 
-    private HvdOps(Ops tf, RankGroup ranks) {
+    /// Whether shapes may be read. TensorFlow holds the lock of the graph while it adds gradients.
+    private final boolean isGraphUnlocked;
+
+    private HvdOps(Ops tf, RankGroup ranks, boolean isGraphUnlocked) {
         this.tf = tf;
         this.ranks = ranks;
+        this.isGraphUnlocked = isGraphUnlocked;
+        CollectiveGradients.register();
     }
 
     /// Ops among all ranks of the job, with the communicator that `Hvd` has when a session runs them.
     public static HvdOps create(Ops tf) {
-        return new HvdOps(tf, RankGroup.ALL);
+        return new HvdOps(tf, RankGroup.ALL, true);
     }
 
     /// Ops among the ranks of a communicator, for programs that do not use `Hvd`.
     public static HvdOps create(Ops tf, Communicator communicator) {
         return new HvdOps(
-                tf,
-                new RankGroup(new CommunicatorProvider(communicator), java.util.Optional.empty()));
+                tf, new RankGroup(new CommunicatorProvider(communicator), Optional.empty()), true);
+    }
+
+    /// Ops for a function that TensorFlow calls to add gradients.
+    static HvdOps inGradient(Ops tf, RankGroup ranks) {
+        return new HvdOps(tf, ranks, false);
     }
 
     /// Ops among the ranks of `set`, of which this process must be one. Rank numbers are then those
     /// of the set.
     public HvdOps in(ProcessSet set) {
-        return new HvdOps(tf, ranks.in(set));
+        return new HvdOps(tf, ranks.in(set), isGraphUnlocked);
     }
 
     /// Gives the next op this name.
     public HvdOps withName(String name) {
-        return new HvdOps(tf.withName(name), ranks);
+        return new HvdOps(tf.withName(name), ranks, isGraphUnlocked);
     }
 
     /// Ops that run after `controls`.
     public HvdOps withControlDependencies(Iterable<Op> controls) {
-        return new HvdOps(tf.withControlDependencies(controls), ranks);
+        return new HvdOps(tf.withControlDependencies(controls), ranks, isGraphUnlocked);
     }
 
     /// Reduces a tensor over all ranks, in place if nothing else uses it. All ranks have the same
@@ -243,8 +255,8 @@ public final class HvdOps {
         }
     }
 
-    private static void checkRows(String collective, Operand<?> input) {
-        if (input.shape().numDimensions() == 0) {
+    private void checkRows(String collective, Operand<?> input) {
+        if (isGraphUnlocked && input.shape().numDimensions() == 0) {
             throw new IllegalArgumentException(
                     "%s of '%s': a scalar has no rows; use tf.expandDims or tf.reshape first"
                             .formatted(collective, input.op().name()));
