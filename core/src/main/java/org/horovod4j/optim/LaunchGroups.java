@@ -8,10 +8,12 @@ import java.util.Map;
 
 /// The groups of parameters that are launched together, by position. Local parameters are in no
 /// group.
-final class LaunchGroups {
+public final class LaunchGroups {
+    /// Parameters that are reduced together.
+    ///
     /// @param name of its collective
     /// @param members positions of parameters
-    record Group(String name, List<Integer> members) {}
+    public record Group(String name, List<Integer> members) {}
 
     private final List<Group> groups;
     private final int[] groupOf;
@@ -27,7 +29,11 @@ final class LaunchGroups {
         }
     }
 
-    static LaunchGroups of(List<String> names, GradientSettings settings) {
+    /// The groups of parameters with these names, by the settings.
+    ///
+    /// @throws IllegalArgumentException when a name is empty or not unique, or the settings name a
+    ///     parameter that does not exist
+    public static LaunchGroups of(List<String> names, GradientSettings settings) {
         Map<String, Integer> positions = positions(names);
         List<Integer> shared = new ArrayList<>();
         for (int i = 0; i < names.size(); i++) {
@@ -104,11 +110,13 @@ final class LaunchGroups {
         return members;
     }
 
-    List<Group> all() {
+    /// All groups. A parameter that is in no group of the settings has a group of its own.
+    public List<Group> all() {
         return groups;
     }
 
-    boolean isLocal(int parameter) {
+    /// Whether a parameter is not reduced.
+    public boolean isLocal(int parameter) {
         return groupOf[parameter] < 0;
     }
 

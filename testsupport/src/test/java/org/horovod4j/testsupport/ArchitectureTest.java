@@ -18,9 +18,10 @@ class ArchitectureTest {
         return ModuleRules.of(ArchitectureTest.class).eachPackage();
     }
 
+    /// But the optimizer of each framework has the name that it has in Horovod.
     @Test
     void noTwoTypesHaveTheSameSimpleName() {
-        assertThat(ALL_MODULES.ambiguousNames()).isEmpty();
+        assertThat(ALL_MODULES.ambiguousNames()).containsOnlyKeys("DistributedOptimizer");
     }
 
     @Test

@@ -12,9 +12,12 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.tensorflow.kernel.Execution;
 import org.horovod4j.tensorflow.kernel.NodeFunction;
+import org.horovod4j.training.TensorBroadcast;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /// What the node of a collective does. The kinds are records: equal ones are one function.
 sealed interface CollectiveFunction extends NodeFunction {
@@ -61,6 +64,25 @@ sealed interface CollectiveFunction extends NodeFunction {
                     communicator.broadcastAsync(name, tensor, rootRank),
                     execution,
                     _ -> {});
+        }
+    }
+
+    /// Returns the tensors of the root, after a check that all ranks have the same ones.
+    ///
+    /// @param tensorNames in the order of inputs
+    record BroadcastAll(RankGroup ranks, List<String> tensorNames, int rootRank)
+            implements CollectiveFunction {
+        @Override
+        public void start(String name, Execution execution) {
+            Communicator communicator = ranks.communicator();
+            Map<String, Tensor> tensors = new LinkedHashMap<>();
+            for (int i = 0; i < execution.inputCount(); i++) {
+                tensors.put(tensorNames.get(i), copyToOutput(execution, i));
+            }
+            RunCompletion.runBlocking(
+                    name,
+                    execution,
+                    () -> TensorBroadcast.run(communicator, name, tensors, rootRank));
         }
     }
 

@@ -76,7 +76,8 @@ final class CollectiveGradients {
                 results.add(alltoall(tf, hvd, node, known.getFirst()));
                 results.add(tf.zerosLike(node.input(1)));
             }
-            case CollectiveFunction.Barrier _,
+            case CollectiveFunction.BroadcastAll _,
+                    CollectiveFunction.Barrier _,
                     CollectiveFunction.Join _,
                     CollectiveFunction.Property _ ->
                     throw new IllegalStateException("'%s' has no gradient".formatted(node.name()));

@@ -9,6 +9,7 @@ import org.horovod4j.tensorflow.kernel.Node;
 import org.horovod4j.tensorflow.kernel.OpType;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.horovod4j.training.CommunicatorProvider;
+import org.tensorflow.Graph;
 import org.tensorflow.Operand;
 import org.tensorflow.Operation;
 import org.tensorflow.Output;
@@ -65,6 +66,10 @@ public final class HvdOps {
     public static HvdOps create(Ops tf, Communicator communicator) {
         return new HvdOps(
                 tf, new RankGroup(new CommunicatorProvider(communicator), Optional.empty()), true);
+    }
+
+    static HvdOps create(Ops tf, RankGroup ranks) {
+        return new HvdOps(tf, ranks, true);
     }
 
     /// Ops for a function that TensorFlow calls to add gradients.
@@ -130,6 +135,42 @@ public final class HvdOps {
                         List.of(input),
                         new CollectiveFunction.Broadcast(ranks, rootRank))
                 .getFirst();
+    }
+
+    /// An op that overwrites all variables of the graph with those of `rootRank`. Call it when the
+    /// graph has all its variables, those of optimizers included, and run it after the variables are
+    /// initialised. It fails on all ranks if a rank has other variables than the root.
+    ///
+    /// @throws IllegalArgumentException when the graph has no variables
+    public Op broadcastGlobalVariables(int rootRank) {
+        return broadcastVariables(Variables.of((Graph) tf.scope().env()), rootRank);
+    }
+
+    /// An op that overwrites these variables with those of `rootRank`.
+    public Op broadcastVariables(List<? extends Output<?>> variables, int rootRank) {
+        if (variables.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "there are no variables: broadcast them after the graph is built");
+        }
+        List<String> names = variables.stream().map(each -> each.op().name()).toList();
+        Operation node =
+                Node.add(
+                        tf.scope(),
+                        OpType.BROADCAST,
+                        "broadcast_variables",
+                        variables,
+                        variables.stream().map(HvdOps::type).toList(),
+                        new CollectiveFunction.BroadcastAll(ranks, names, rootRank));
+        List<Op> assigned = new ArrayList<>();
+        for (int i = 0; i < variables.size(); i++) {
+            assigned.add(assign(variables.get(i), node.output(i)));
+        }
+        return tf.withControlDependencies(assigned).noOp();
+    }
+
+    @SuppressWarnings("unchecked") // both have the type of the variable
+    private Op assign(Output<?> variable, Output<?> value) {
+        return tf.assign((Output<TType>) variable, (Output<TType>) value);
     }
 
     /// Sends rows to each rank: the first `splits[0]` rows to rank 0, and so on.
@@ -244,7 +285,7 @@ public final class HvdOps {
     }
 
     private static DataType type(Operand<?> input) {
-        return input.asOutput().dataType();
+        return TensorTypes.ofValue(input.asOutput().dataType());
     }
 
     private static void checkType(Operand<?> input) {

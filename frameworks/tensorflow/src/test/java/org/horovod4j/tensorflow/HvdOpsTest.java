@@ -3,6 +3,7 @@ package org.horovod4j.tensorflow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.awaitility.Awaitility;
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.ProcessSet;
@@ -19,6 +20,7 @@ import org.tensorflow.Result;
 import org.tensorflow.exceptions.TensorFlowException;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TBfloat16;
 import org.tensorflow.types.TBool;
 import org.tensorflow.types.TFloat16;
@@ -30,6 +32,7 @@ import org.tensorflow.types.TString;
 import org.tensorflow.types.TUint8;
 import org.tensorflow.types.family.TNumber;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -328,6 +331,60 @@ class HvdOpsTest {
                                                     List.<Operand<TFloat32>>of(), ReduceOp.SUM))
                             .isInstanceOf(IllegalArgumentException.class)
                             .hasMessageContaining("at least one tensor");
+                });
+    }
+
+    @Test
+    void variablesAreReduced() {
+        run(
+                2,
+                (graph, comm) -> {
+                    Variable<TFloat32> variable =
+                            graph.tf.variable(graph.tf.constant(new float[] {comm.rank(), 3}));
+                    Output<TFloat32> sum = graph.hvd.allreduce(variable, ReduceOp.SUM);
+                    graph.session().initialize();
+                    List<float[]> values = graph.floats(sum, variable);
+                    assertThat(values.get(0)).containsExactly(1, 6);
+                    assertThat(values.get(1)).containsExactly(comm.rank(), 3);
+                });
+    }
+
+    @Test
+    void tensorsOfSessionsAreReducedOutsideTheGraph() {
+        run(
+                2,
+                (_, comm) -> {
+                    try (TFloat32 values = TFloat32.vectorOf(comm.rank(), 5)) {
+                        comm.allreduce("fetched", HvdTensorFlow.view(values), ReduceOp.SUM);
+                        assertThat(GraphRun.floats(values)).containsExactly(1, 10);
+                    }
+                    try (TString text = TString.scalarOf("a")) {
+                        assertThatThrownBy(() -> HvdTensorFlow.view(text))
+                                .isInstanceOf(IllegalArgumentException.class)
+                                .hasMessageContaining("DT_STRING");
+                    }
+                });
+    }
+
+    /// So a warning about a stall names it too.
+    @Test
+    void stateOfTheJobNamesANodeThatOneRankRuns() {
+        run(
+                2,
+                (graph, comm) -> {
+                    Output<TFloat32> sum =
+                            graph.hvd
+                                    .withName("lonely")
+                                    .allreduce(graph.tf.constant(new float[] {1}), ReduceOp.SUM);
+                    if (comm.rank() == 1) {
+                        Awaitility.await()
+                                .atMost(Duration.ofMinutes(1))
+                                .until(
+                                        () ->
+                                                comm.describeState()
+                                                        .contains("allreduce of 'lonely'"));
+                    }
+                    assertThat(graph.floats(sum).getFirst()).containsExactly(2);
                 });
     }
 }

@@ -25,6 +25,9 @@ public final class TensorTypes {
                             Map.entry(DataType.FLOAT64, org.tensorflow.proto.DataType.DT_DOUBLE),
                             Map.entry(DataType.BOOL, org.tensorflow.proto.DataType.DT_BOOL)));
 
+    /// The type of a reference has the number of the type of its value plus this.
+    private static final int REFERENCES = 100;
+
     private static final Map<Integer, DataType> BY_NUMBER = byNumber();
 
     private TensorTypes() {}
@@ -43,6 +46,14 @@ public final class TensorTypes {
     /// Our type; empty for strings, complex numbers and other types that collectives do not support.
     public static Optional<DataType> fromTensorFlow(org.tensorflow.proto.DataType type) {
         return Optional.ofNullable(BY_NUMBER.get(type.getNumber()));
+    }
+
+    /// The type of the value, if `type` is that of a variable: `DT_FLOAT` for `DT_FLOAT_REF`.
+    public static org.tensorflow.proto.DataType ofValue(org.tensorflow.proto.DataType type) {
+        int number = type.getNumber();
+        return number > REFERENCES
+                ? org.tensorflow.proto.DataType.forNumber(number - REFERENCES)
+                : type;
     }
 
     /// @param number of TensorFlow's `DataType`
