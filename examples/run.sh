@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs an example on processes of this machine: in a clone, which it builds first if needed, and in an
-# unpacked distribution, where it downloads DJL and PyTorch first if the example needs them.
+# unpacked distribution, where it downloads DJL and PyTorch, or TensorFlow, first if the example needs
+# them.
 #
 #   examples/run.sh FashionMnist --epochs 3             two processes, with arguments of the program
 #   NP=4 examples/run.sh SyntheticBenchmark --help       another number of processes
@@ -11,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-modules=(core launcher frameworks/libtorch frameworks/djl examples)
+modules=(core launcher frameworks/libtorch frameworks/djl frameworks/tensorflow examples)
 sources=examples/src/main/java/org/horovod4j/examples
 
 if [ $# -eq 0 ] || ! grep -qs 'void main(' "$sources/$1.java"; then
@@ -50,21 +51,34 @@ MXNet)
     ;;
 esac
 
-has_engine() { # in this folder of libraries
-    [ -n "$(find "$1" -name "$(tr '[:upper:]' '[:lower:]' <<<"$ENGINE")-engine-*.jar" -print -quit 2>/dev/null)" ]
+uses() { # whether the example imports this package
+    grep -q "^import $1" "$sources/$example.java"
+}
+
+library="$(tr '[:upper:]' '[:lower:]' <<<"$ENGINE")-engine"
+if uses 'org\.tensorflow'; then
+    library=tensorflow-core-native
+    engine=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
+    # TensorFlow would describe the machine on each rank.
+    export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
+fi
+
+has_library() { # in this folder
+    [ -n "$(find "$1" -name "$library-*.jar" -print -quit 2>/dev/null)" ]
 }
 
 if [ -x bin/horovodrun ]; then # a distribution
     horovodrun=bin/horovodrun
-    if grep -q '^import ai\.djl' "$sources/$example.java" && ! has_engine examples/lib; then
-        echo "run.sh: getting DJL and its engine, for which Maven may need the network: some 120 MB"
+    if { uses 'ai\.djl' || uses 'org\.tensorflow'; } && ! has_library examples/lib; then
+        echo "run.sh: getting the framework, for which Maven may need the network: 120 to 170 MB"
+        [ "$library" != tensorflow-core-native ] || profile=(-Ptensorflow)
         ./mvnw -q ${profile[@]+"${profile[@]}"} -f examples/libraries/pom.xml dependency:copy-dependencies
     fi
-    class_path="lib/*:lib/djl/*:examples/*:examples/lib/*"
+    class_path="lib/*:lib/djl/*:lib/tensorflow/*:examples/*:examples/lib/*"
 else
     horovodrun=./horovodrun
-    if ! is_built || ! has_engine examples/target/lib; then
-        echo "run.sh: building, for which Maven may need the network: DJL and PyTorch are some 120 MB"
+    if ! is_built || ! has_library examples/target/lib; then
+        echo "run.sh: building, for which Maven may need the network: the frameworks are some 300 MB"
         ./mvnw -q -Dquick -DskipTests ${profile[@]+"${profile[@]}"} -pl "$(IFS=,; echo "${modules[*]}")" -am package
     fi
     class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :):examples/target/lib/*

@@ -9,6 +9,7 @@
 /// - [FineTune]: a network from Python, trained further;
 /// - [LargeData]: data that stay in files;
 /// - [SkipGram]: vectors of words, of which processes exchange few rows in each step;
+/// - [TensorFlowMnist]: the network of [Mnist] with TensorFlow Java;
 /// - [AdasumSmallModel]: Adasum beside the average of gradients;
 /// - [MnistByHand]: plain Java without a framework;
 /// - [Pi]: a program that starts its processes itself.
@@ -18,7 +19,8 @@
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.data`,
 ///   `org.horovod4j.elastic`, `org.horovod4j.training`, `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,
-///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `ai.djl..`.
+///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `org.horovod4j.tensorflow`, `ai.djl..`,
+///   `org.tensorflow..`.
 /// - Invariant: a program shows all its calls of Horovod4J, in Horovod's six steps.
 @NullMarked
 package org.horovod4j.examples;

@@ -1,9 +1,11 @@
 package org.horovod4j.tensorflow;
 
+import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Hvd;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.tensorflow.Graph;
 import org.tensorflow.framework.optimizers.Optimizer;
@@ -38,17 +40,29 @@ import java.util.function.Consumer;
 /// }
 /// ```
 ///
-/// Code that has a [org.horovod4j.Communicator] uses [HvdOps] and [DistributedOptimizer] directly.
+/// Code that has a [Communicator] uses [HvdOps] and [DistributedOptimizer] directly.
 public final class HvdTensorFlow {
     private HvdTensorFlow() {}
 
-    /// The configuration of a session of this rank: it sees the GPU whose number is the local rank,
-    /// if TensorFlow has GPUs.
+    /// The configuration of a session of this rank. It sees the GPU whose number is the local rank, if
+    /// TensorFlow has GPUs. The ranks of a host share its processors: each computes with its part of
+    /// them, or with the number of threads in `OMP_NUM_THREADS`.
+    ///
+    /// TensorFlow takes the number of threads from the first session of a process.
     public static ConfigProto config() {
+        return config(Hvd.communicator());
+    }
+
+    static ConfigProto config(Communicator communicator) {
+        int share =
+                Runtime.getRuntime().availableProcessors() / Math.max(1, communicator.localSize());
+        int threads = FrameworkSettings.of(communicator).openMpThreads().orElse(Math.max(1, share));
         return ConfigProto.newBuilder()
                 .setGpuOptions(
                         GPUOptions.newBuilder()
-                                .setVisibleDeviceList(Integer.toString(Hvd.localRank())))
+                                .setVisibleDeviceList(Integer.toString(communicator.localRank())))
+                .setIntraOpParallelismThreads(threads)
+                .setInterOpParallelismThreads(threads)
                 .build();
     }
 

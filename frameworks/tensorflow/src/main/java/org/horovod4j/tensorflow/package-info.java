@@ -4,7 +4,7 @@
 /// [DistributedOptimizer] (averages gradients) and [CollectiveFunction] (what the nodes do).
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.log`,
-///   `org.horovod4j.optim`, `org.horovod4j.tensorflow.kernel`, `org.horovod4j.training`,
+///   `org.horovod4j.optim`, `org.horovod4j.option`, `org.horovod4j.tensorflow.kernel`, `org.horovod4j.training`,
 ///   `org.tensorflow..`.
 /// - Invariant: ranks match collectives by the names of nodes, which are equal if all ranks build the
 ///   same graph.
