@@ -12,11 +12,15 @@ import java.util.regex.Pattern;
 /// Settings for adapters of frameworks, as `init` has read them.
 ///
 /// @param gradientHooks whether a framework reports each gradient during backward
+/// @param tensorFlowKernels how collectives run in a graph of TensorFlow
 /// @param parameterCheckInterval the steps between two checks that all ranks have the same parameters;
 ///     0 for no check
 /// @param openMpThreads the first number of `OMP_NUM_THREADS`, if it is valid
 public record FrameworkSettings(
-        HookChoice gradientHooks, int parameterCheckInterval, OptionalInt openMpThreads) {
+        HookChoice gradientHooks,
+        GraphKernels tensorFlowKernels,
+        int parameterCheckInterval,
+        OptionalInt openMpThreads) {
     /// `OMP_NUM_THREADS` has a number for each level of nested parallel loops; the first one counts.
     private static final Pattern OPENMP_THREADS = Pattern.compile("\\s*([0-9]{1,9})\\s*(,.*)?");
 
@@ -47,6 +51,7 @@ public record FrameworkSettings(
     public static FrameworkSettings from(Environment environment) {
         return new FrameworkSettings(
                 environment.get(Options.GRADIENT_HOOKS),
+                environment.get(Options.TENSORFLOW_KERNELS),
                 environment.get(Options.PARAMETER_CHECK_INTERVAL),
                 openMpThreads(environment.variable("OMP_NUM_THREADS").orElse("")));
     }

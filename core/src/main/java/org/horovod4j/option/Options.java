@@ -263,6 +263,17 @@ public final class Options {
                                     + " overlapping can pay; `on` always uses them; `off` reduces"
                                     + " gradients after backward.");
 
+    public static final Option<GraphKernels> TENSORFLOW_KERNELS =
+            Option.choice("tensorflow-kernels", GraphKernels.class)
+                    .environment("HOROVOD_TENSORFLOW_KERNELS")
+                    .byDefault(GraphKernels.AUTO)
+                    .in(OptionGroup.FRAMEWORKS)
+                    .help(
+                            "How collectives run in a [TensorFlow](tensorflow.md) graph. `async` blocks no"
+                                    + " thread of TensorFlow; `blocking` blocks one for each collective"
+                                    + " that TensorFlow waits for; `auto` is `async` with versions that"
+                                    + " are known to work.");
+
     public static final Option<Integer> PARAMETER_CHECK_INTERVAL =
             Option.integer("parameter-check-interval")
                     .environment("HOROVOD_PARAMETER_CHECK_INTERVAL")
@@ -303,6 +314,7 @@ public final class Options {
                                     KERNELS,
                                     ALLREDUCE_ALGORITHM,
                                     GRADIENT_HOOKS,
+                                    TENSORFLOW_KERNELS,
                                     PARAMETER_CHECK_INTERVAL),
                             Stream.concat(
                                     ElasticOptions.all().stream(), RuntimeOptions.all().stream()))

@@ -7,6 +7,7 @@ import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.libtorch.LibTorch;
+import org.horovod4j.tensorflow.HvdTensorFlow;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,7 +104,13 @@ class ReferenceTablesTest {
                 assertThat(listed.add(row.group(2) + "." + type)).as("%s once", type).isTrue();
             }
         }
-        for (Class<?> each : List.of(Hvd.class, Launcher.class, LibTorch.class, HvdDjl.class)) {
+        for (Class<?> each :
+                List.of(
+                        Hvd.class,
+                        Launcher.class,
+                        LibTorch.class,
+                        HvdDjl.class,
+                        HvdTensorFlow.class)) {
             assertThat(listed).containsAll(publicTypes(TestJvm.location(each)));
         }
     }

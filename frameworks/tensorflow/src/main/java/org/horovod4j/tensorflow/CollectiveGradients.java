@@ -9,7 +9,10 @@ import org.tensorflow.GraphOperation;
 import org.tensorflow.Operand;
 import org.tensorflow.Output;
 import org.tensorflow.TensorFlow;
+import org.tensorflow.internal.c_api.TFJ_GradFuncAdapter;
+import org.tensorflow.internal.c_api.global.tensorflow;
 import org.tensorflow.op.Ops;
+import org.tensorflow.op.RawCustomGradient;
 import org.tensorflow.op.core.Stack;
 import org.tensorflow.types.TInt32;
 import org.tensorflow.types.family.TNumber;
@@ -38,11 +41,19 @@ final class CollectiveGradients {
     }
 
     /// The class is initialised once, also if several threads build graphs.
+    ///
+    /// All types share one adapter, which must stay reachable: TensorFlow Java can create ten in a
+    /// process, and a program may need some for gradients of its own.
     private static final class Registered {
+        private static final TFJ_GradFuncAdapter ADAPTER =
+                RawCustomGradient.adapter(CollectiveGradients::inputGradients);
+
         static {
+            TensorFlow.version(); // loads the library
             for (OpType type : DIFFERENTIABLE) {
-                TensorFlow.registerCustomGradient(
-                        type.typeName(), CollectiveGradients::inputGradients);
+                for (String name : List.of(type.typeName(), type.startName(), type.waitName())) {
+                    tensorflow.TFJ_RegisterCustomGradient(name, ADAPTER);
+                }
             }
         }
 
@@ -54,6 +65,9 @@ final class CollectiveGradients {
     /// @param gradients of its outputs
     private static List<Operand<?>> inputGradients(
             Ops tf, GraphOperation node, List<Output<?>> gradients) {
+        if (DIFFERENTIABLE.stream().anyMatch(type -> type.startName().equals(node.type()))) {
+            return zeros(tf, node);
+        }
         List<Operand<TNumber>> known = new ArrayList<>();
         for (int i = 0; i < gradients.size(); i++) {
             known.add(orZeros(tf, gradients.get(i), node.output(i)));
@@ -82,7 +96,19 @@ final class CollectiveGradients {
                     CollectiveFunction.Property _ ->
                     throw new IllegalStateException("'%s' has no gradient".formatted(node.name()));
         }
+        if (results.size() < node.numInputs()) {
+            results.add(tf.zerosLike(node.input(results.size()))); // the handle of a run
+        }
         return results;
+    }
+
+    /// The node that waits for a collective returns the gradients of the node that submits it.
+    private static List<Operand<?>> zeros(Ops tf, GraphOperation node) {
+        List<Operand<?>> zeros = new ArrayList<>();
+        for (int i = 0; i < node.numInputs(); i++) {
+            zeros.add(tf.zerosLike(node.input(i)));
+        }
+        return zeros;
     }
 
     /// An output that the loss does not depend on has no gradient.

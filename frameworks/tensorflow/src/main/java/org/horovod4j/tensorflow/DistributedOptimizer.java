@@ -157,15 +157,22 @@ public final class DistributedOptimizer extends Optimizer {
         List<NamedGradient> reduced = new ArrayList<>(gradients);
         HvdOps hvd = HvdOps.create(base.withSubScope(settings.prefix()), ranks);
         LaunchGroups groups = groups(gradients);
-        AllreduceOptions options = options(op);
-        for (LaunchGroups.Group group : groups.all()) {
-            List<Output<TNumber>> inputs =
-                    group.members().stream().map(i -> gradients.get(i).gradient).toList();
-            List<Output<TNumber>> outputs =
-                    hvd.withName(nodeName(group.name())).groupedAllreduce(inputs, options);
-            for (int i = 0; i < outputs.size(); i++) {
-                int member = group.members().get(i);
-                reduced.set(member, gradients.get(member).with(outputs.get(i)));
+        List<List<Output<TNumber>>> outputs =
+                hvd.allreduceGroups(
+                        groups.all().stream().map(group -> nodeName(group.name())).toList(),
+                        groups.all().stream()
+                                .map(
+                                        group ->
+                                                group.members().stream()
+                                                        .map(i -> gradients.get(i).gradient)
+                                                        .toList())
+                                .toList(),
+                        options(op));
+        for (int i = 0; i < outputs.size(); i++) {
+            List<Integer> members = groups.all().get(i).members();
+            for (int j = 0; j < members.size(); j++) {
+                int member = members.get(j);
+                reduced.set(member, gradients.get(member).with(outputs.get(i).get(j)));
             }
         }
         for (int i = 0; i < reduced.size(); i++) {

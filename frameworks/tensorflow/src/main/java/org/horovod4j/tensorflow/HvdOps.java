@@ -6,6 +6,7 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.tensorflow.kernel.Node;
+import org.horovod4j.tensorflow.kernel.OpKernels;
 import org.horovod4j.tensorflow.kernel.OpType;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.horovod4j.training.CommunicatorProvider;
@@ -54,6 +55,7 @@ public final class HvdOps {
         this.tf = tf;
         this.ranks = ranks;
         this.isGraphUnlocked = isGraphUnlocked;
+        OpKernels.register(ranks.settings().tensorFlowKernels());
         CollectiveGradients.register();
     }
 
@@ -107,10 +109,32 @@ public final class HvdOps {
     /// Reduces several tensors over all ranks as one group, when all of them are there.
     public <T extends TType> List<Output<T>> groupedAllreduce(
             List<? extends Operand<T>> inputs, AllreduceOptions options) {
+        return outputs(allreduceNode(inputs, options).add(), inputs.size());
+    }
+
+    /// Reduces several groups, of which none depends on another.
+    ///
+    /// @param names of the nodes
+    <T extends TType> List<List<Output<T>>> allreduceGroups(
+            List<String> names, List<List<Output<T>>> groups, AllreduceOptions options) {
+        List<Node> nodes = new ArrayList<>();
+        for (int i = 0; i < groups.size(); i++) {
+            nodes.add(withName(names.get(i)).allreduceNode(groups.get(i), options));
+        }
+        List<Operation> added = Node.addAll(nodes);
+        List<List<Output<T>>> reduced = new ArrayList<>();
+        for (int i = 0; i < groups.size(); i++) {
+            reduced.add(outputs(added.get(i), groups.get(i).size()));
+        }
+        return reduced;
+    }
+
+    private Node allreduceNode(List<? extends Operand<?>> inputs, AllreduceOptions options) {
         RankGroup group = options.processSet().map(ranks::in).orElse(ranks);
-        return sameTypes(
+        return node(
                 OpType.ALLREDUCE,
                 inputs,
+                inputs.stream().map(HvdOps::type).toList(),
                 new CollectiveFunction.Allreduce(group, options.withoutProcessSet()));
     }
 
@@ -124,17 +148,12 @@ public final class HvdOps {
     /// dimensions may differ, the others may not.
     public <T extends TType> Output<T> allgather(Operand<T> input) {
         checkRows("allgather", input);
-        return sameTypes(OpType.ALLGATHER, List.of(input), new CollectiveFunction.Allgather(ranks))
-                .getFirst();
+        return sameType(OpType.ALLGATHER, input, new CollectiveFunction.Allgather(ranks));
     }
 
     /// The tensor of `rootRank`. All ranks pass a tensor of the same type and shape.
     public <T extends TType> Output<T> broadcast(Operand<T> input, int rootRank) {
-        return sameTypes(
-                        OpType.BROADCAST,
-                        List.of(input),
-                        new CollectiveFunction.Broadcast(ranks, rootRank))
-                .getFirst();
+        return sameType(OpType.BROADCAST, input, new CollectiveFunction.Broadcast(ranks, rootRank));
     }
 
     /// An op that overwrites all variables of the graph with those of `rootRank`. Call it when the
@@ -154,13 +173,14 @@ public final class HvdOps {
         }
         List<String> names = variables.stream().map(each -> each.op().name()).toList();
         Operation node =
-                Node.add(
-                        tf.scope(),
-                        OpType.BROADCAST,
-                        "broadcast_variables",
-                        variables,
-                        variables.stream().map(HvdOps::type).toList(),
-                        new CollectiveFunction.BroadcastAll(ranks, names, rootRank));
+                new Node(
+                                tf.scope(),
+                                OpType.BROADCAST,
+                                "broadcast_variables",
+                                variables,
+                                variables.stream().map(HvdOps::type).toList(),
+                                new CollectiveFunction.BroadcastAll(ranks, names, rootRank))
+                        .add();
         List<Op> assigned = new ArrayList<>();
         for (int i = 0; i < variables.size(); i++) {
             assigned.add(assign(variables.get(i), node.output(i)));
@@ -177,11 +197,12 @@ public final class HvdOps {
     public <T extends TType> AlltoallOutputs<T> alltoall(Operand<T> input, Operand<TInt32> splits) {
         checkRows("alltoall", input);
         Operation node =
-                add(
-                        OpType.ALLTOALL,
-                        List.of(input, splits),
-                        List.of(type(input), DataType.DT_INT32),
-                        new CollectiveFunction.Alltoall(ranks));
+                node(
+                                OpType.ALLTOALL,
+                                List.of(input, splits),
+                                List.of(type(input), DataType.DT_INT32),
+                                new CollectiveFunction.Alltoall(ranks))
+                        .add();
         return new AlltoallOutputs<>(node.output(0), node.output(1));
     }
 
@@ -203,11 +224,10 @@ public final class HvdOps {
             Operand<T> input, ReducescatterOptions options) {
         checkRows("reducescatter", input);
         RankGroup group = options.processSet().map(ranks::in).orElse(ranks);
-        return sameTypes(
-                        OpType.REDUCESCATTER,
-                        List.of(input),
-                        new CollectiveFunction.Reducescatter(group, options.withoutProcessSet()))
-                .getFirst();
+        return sameType(
+                OpType.REDUCESCATTER,
+                input,
+                new CollectiveFunction.Reducescatter(group, options.withoutProcessSet()));
     }
 
     /// Reduces a tensor as [#reducescatter(Operand, ReducescatterOptions)] does. `op` is AVERAGE or
@@ -252,27 +272,32 @@ public final class HvdOps {
     }
 
     private Output<TInt32> scalar(String name, CollectiveFunction function) {
-        return Node.add(
+        return new Node(
                         tf.scope(),
                         OpType.SCALAR,
                         name,
                         List.of(),
                         List.of(DataType.DT_INT32),
                         function)
+                .add()
                 .output(0);
     }
 
-    private <T extends TType> List<Output<T>> sameTypes(
-            OpType type, List<? extends Operand<T>> inputs, CollectiveFunction function) {
-        Operation node = add(type, inputs, inputs.stream().map(HvdOps::type).toList(), function);
+    /// Adds a node with one input, whose output has the same type.
+    private <T extends TType> Output<T> sameType(
+            OpType type, Operand<T> input, CollectiveFunction function) {
+        return node(type, List.of(input), List.of(type(input)), function).add().output(0);
+    }
+
+    private static <T extends TType> List<Output<T>> outputs(Operation node, int count) {
         List<Output<T>> outputs = new ArrayList<>();
-        for (int i = 0; i < inputs.size(); i++) {
+        for (int i = 0; i < count; i++) {
             outputs.add(node.output(i));
         }
         return outputs;
     }
 
-    private Operation add(
+    private Node node(
             OpType type,
             List<? extends Operand<?>> inputs,
             List<DataType> outputs,
@@ -281,7 +306,7 @@ public final class HvdOps {
             throw new IllegalArgumentException("a group needs at least one tensor");
         }
         inputs.forEach(HvdOps::checkType);
-        return Node.add(tf.scope(), type, type.typeName(), inputs, outputs, function);
+        return new Node(tf.scope(), type, type.typeName(), inputs, outputs, function);
     }
 
     private static DataType type(Operand<?> input) {

@@ -2,12 +2,15 @@ package org.horovod4j.tensorflow;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.HorovodException;
 import org.horovod4j.Hvd;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.FrameworkSettings;
+import org.horovod4j.tensorflow.kernel.Failures;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.tensorflow.Graph;
+import org.tensorflow.exceptions.TensorFlowException;
 import org.tensorflow.framework.optimizers.Optimizer;
 import org.tensorflow.ndarray.buffer.DataStorageVisitor;
 import org.tensorflow.op.Op;
@@ -17,6 +20,7 @@ import org.tensorflow.proto.GPUOptions;
 import org.tensorflow.types.family.TType;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /// Horovod4J for a TensorFlow Java program: one-line methods over [Hvd].
@@ -116,6 +120,15 @@ public final class HvdTensorFlow {
         long[] dimensions = tensor.shape().asArray();
         return Tensor.of(
                 memory(tensor), type, dimensions.length == 0 ? Shape.SCALAR : Shape.of(dimensions));
+    }
+
+    /// The exception of a collective that made `run()` fail, such as a
+    /// [org.horovod4j.PeerLostException], of which TensorFlow carries only the message; empty if
+    /// another op failed.
+    public static Optional<HorovodException> failure(TensorFlowException exception) {
+        return Failures.find(String.valueOf(exception.getMessage()))
+                .filter(HorovodException.class::isInstance)
+                .map(HorovodException.class::cast);
     }
 
     @SuppressWarnings("restricted") // the memory is given by its address

@@ -1,7 +1,9 @@
 package org.horovod4j.tensorflow;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.training.CommunicatorProvider;
 
 import java.util.Optional;
@@ -16,6 +18,13 @@ record RankGroup(CommunicatorProvider provider, Optional<ProcessSet> processSet)
 
     Communicator communicator() {
         return processSet.isPresent() ? processSet.get().communicator() : provider.current();
+    }
+
+    /// The settings of this rank; the defaults while `Hvd` is not initialised.
+    FrameworkSettings settings() {
+        return provider == CommunicatorProvider.FROM_HVD && !Hvd.isInitialized()
+                ? FrameworkSettings.DEFAULT
+                : FrameworkSettings.of(provider.current());
     }
 
     RankGroup in(ProcessSet set) {

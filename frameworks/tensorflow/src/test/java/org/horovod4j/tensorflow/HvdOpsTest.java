@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.awaitility.Awaitility;
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
+import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
@@ -306,7 +307,14 @@ class HvdOpsTest {
                         assertThatThrownBy(() -> graph.floats(wrong))
                                 .isInstanceOf(TensorFlowException.class)
                                 .hasMessageContaining("allreduce of 'wrong'")
-                                .hasMessageContaining("[3] on rank 0");
+                                .hasMessageContaining("[3] on rank 0")
+                                .satisfies(
+                                        e ->
+                                                assertThat(
+                                                                HvdTensorFlow.failure(
+                                                                        (TensorFlowException) e))
+                                                        .containsInstanceOf(
+                                                                MismatchException.class));
                         assertThat(graph.floats(right).getFirst()).containsExactly(2);
                     }
                 });

@@ -14,12 +14,12 @@ import java.util.List;
 final class ContextExecution implements Execution {
     private final KernelApi api;
     private final MemorySegment context;
-    private final DoneCallback done;
+    private final Runnable done;
     private final @Nullable Tensor[] inputs;
     private final List<NativeTensor> held = new ArrayList<>();
 
     /// @param context of the run, which TensorFlow keeps until `done` is called
-    ContextExecution(KernelApi api, MemorySegment context, DoneCallback done) {
+    ContextExecution(KernelApi api, MemorySegment context, Runnable done) {
         this.api = api;
         this.context = context;
         this.done = done;
@@ -70,7 +70,7 @@ final class ContextExecution implements Execution {
     @Override
     public void complete() {
         held.forEach(api::delete);
-        done.call();
+        done.run();
     }
 
     @Override

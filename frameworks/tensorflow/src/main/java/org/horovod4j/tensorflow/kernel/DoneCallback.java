@@ -1,7 +1,5 @@
 package org.horovod4j.tensorflow.kernel;
 
-import static org.horovod4j.tensorflow.kernel.LibTensorFlow.run;
-
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -20,11 +18,10 @@ import java.lang.invoke.MethodHandle;
 /// move constructor does: it takes the four words of the object (libstdc++: 16 bytes of state, the
 /// manager, the invoker) and leaves an empty function.
 @SuppressWarnings("restricted") // native calls are the purpose of this file
-final class DoneCallback {
-    static final int STATE = 0;
-    static final int MANAGER = 2;
-    static final int INVOKER = 3;
-    static final int WORDS = 4;
+final class DoneCallback implements Runnable {
+    private static final int MANAGER = 2;
+    private static final int INVOKER = 3;
+    private static final int WORDS = 4;
 
     /// The operation of the manager that destroys a function.
     private static final int DESTROY = 3;
@@ -50,6 +47,14 @@ final class DoneCallback {
         }
     }
 
+    /// Whether the object can be a `std::function` of libstdc++: its manager and its invoker are
+    /// functions of TensorFlow.
+    static boolean hasKnownLayout(MemorySegment function, CodeRegions code) {
+        MemorySegment object = function.reinterpret(WORDS * JAVA_LONG.byteSize());
+        return code.contains(object.getAtIndex(JAVA_LONG, MANAGER))
+                && code.contains(object.getAtIndex(JAVA_LONG, INVOKER));
+    }
+
     /// Moves the function out of the frame of the caller.
     static DoneCallback take(Functions functions, MemorySegment function) {
         MemorySegment object = function.reinterpret(WORDS * JAVA_LONG.byteSize());
@@ -58,11 +63,22 @@ final class DoneCallback {
         return new DoneCallback(functions, words);
     }
 
+    /// Calls the function where TensorFlow has put it, before the kernel returns.
+    static void callInPlace(Functions functions, MemorySegment function) {
+        LibTensorFlow.run(
+                "TF_RunAsyncOpKernelDoneCallback",
+                () -> {
+                    functions.call.invokeExact(function);
+                    return true;
+                });
+    }
+
     /// Calls the function and destroys it.
-    void call() {
+    @Override
+    public void run() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment function = arena.allocateFrom(JAVA_LONG, words);
-            run(
+            LibTensorFlow.run(
                     "TF_RunAsyncOpKernelDoneCallback",
                     () -> {
                         functions.call.invokeExact(function);

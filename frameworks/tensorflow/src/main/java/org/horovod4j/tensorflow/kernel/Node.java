@@ -8,39 +8,85 @@ import org.tensorflow.Output;
 import org.tensorflow.op.Scope;
 import org.tensorflow.proto.DataType;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /// Adds nodes of our ops to a graph, and reads their functions back.
-public final class Node {
+///
+/// @param scope gives the name of the node, which is the name of its collective
+/// @param type of the op
+/// @param defaultName of the node, if the scope has none
+/// @param inputs of the node
+/// @param outputs the types of its outputs
+/// @param function what the node does
+public record Node(
+        Scope scope,
+        OpType type,
+        String defaultName,
+        List<? extends Operand<?>> inputs,
+        List<DataType> outputs,
+        NodeFunction function) {
     static final String INPUT_TYPES = "Tin";
     static final String OUTPUT_TYPES = "Tout";
     static final String FUNCTION = "function";
     static final String DESCRIPTION = "description";
     static final String TENSOR_NAME = "tensor_name";
 
-    private Node() {}
-
-    /// Adds a node. Its name, from the scope, is the name of its collective.
+    /// Adds the node and returns the operation that has its outputs.
     ///
-    /// @param defaultName of the node, if the scope has none
-    /// @param function what the node does
     /// @throws UnsupportedOperationException when our ops cannot be registered in this process
-    public static Operation add(
-            Scope scope,
-            OpType type,
-            String defaultName,
-            List<? extends Operand<?>> inputs,
-            List<DataType> outputs,
-            NodeFunction function) {
+    public Operation add() {
+        return addAll(List.of(this)).getFirst();
+    }
+
+    /// Adds nodes whose inputs do not depend on each other. If collectives block threads, all of them
+    /// are submitted before TensorFlow waits for the first: otherwise ranks with few threads might
+    /// each wait for a collective that another rank has not submitted.
+    public static List<Operation> addAll(List<Node> nodes) {
         OpKernels kernels = OpKernels.get();
-        String name = scope.makeOpName(defaultName);
-        OperationBuilder builder = scope.env().opBuilder(type.typeName(), name, scope);
+        List<Operation> added = new ArrayList<>();
+        switch (kernels.variant()) {
+            case ASYNC ->
+                    nodes.forEach(
+                            node ->
+                                    added.add(
+                                            node.builder(
+                                                            kernels,
+                                                            node.type.typeName(),
+                                                            node.newName())
+                                                    .build()));
+            case BLOCKING -> {
+                List<String> names = nodes.stream().map(Node::newName).toList();
+                List<Operation> starts = new ArrayList<>();
+                for (int i = 0; i < nodes.size(); i++) {
+                    Node node = nodes.get(i);
+                    starts.add(node.builder(kernels, node.type.startName(), names.get(i)).build());
+                }
+                for (int i = 0; i < nodes.size(); i++) {
+                    Node node = nodes.get(i);
+                    OperationBuilder builder =
+                            node.builder(kernels, node.type.waitName(), names.get(i) + "_wait");
+                    builder.addInput(starts.get(i).output(0));
+                    starts.forEach(builder::addControlInput);
+                    added.add(builder.build());
+                }
+            }
+        }
+        return added;
+    }
+
+    private String newName() {
+        return scope.makeOpName(defaultName);
+    }
+
+    private OperationBuilder builder(OpKernels kernels, String typeName, String name) {
+        OperationBuilder builder = scope.env().opBuilder(typeName, name, scope);
         builder.addInputList(inputs.stream().map(Operand::asOutput).toArray(Output<?>[]::new));
         builder.setAttr(OUTPUT_TYPES, outputs.toArray(DataType[]::new));
         builder.setAttr(FUNCTION, kernels.number(function));
         builder.setAttr(DESCRIPTION, function.toString());
         builder.setAttr(TENSOR_NAME, name);
-        return builder.build();
+        return builder;
     }
 
     /// The function of a node.

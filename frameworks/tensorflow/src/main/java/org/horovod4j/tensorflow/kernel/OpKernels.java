@@ -1,9 +1,15 @@
 package org.horovod4j.tensorflow.kernel;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
+import org.horovod4j.DataType;
+import org.horovod4j.Shape;
 import org.horovod4j.log.Log;
+import org.horovod4j.option.GraphKernels;
+import org.horovod4j.option.Options;
 import org.jspecify.annotations.Nullable;
+import org.tensorflow.TensorFlow;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -14,45 +20,125 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /// The kernels of our ops in this process. TensorFlow has one registry per process, so this object
 /// is static.
 public final class OpKernels {
     private static final Logger LOG = Log.of(OpKernels.class);
+
+    /// The versions of TensorFlow that our tests have run with.
+    private static final Set<String> KNOWN_VERSIONS = Set.of("2.18.0");
+
+    private static final String KNOWN_PLATFORM = "Linux amd64";
     private static @Nullable OpKernels registered;
 
+    private final NodeVariant variant;
     private final KernelApi api;
     private final DoneCallback.Functions doneFunctions;
+    private final Map<Long, PendingRun> pending = new ConcurrentHashMap<>();
+    private final AtomicLong pendingCount = new AtomicLong();
     private final Map<Long, Kernel> kernels = new ConcurrentHashMap<>();
     private final AtomicLong kernelCount = new AtomicLong();
     private final List<NodeFunction> functions = new ArrayList<>();
     private final Map<NodeFunction, Integer> numbers = new HashMap<>();
 
-    private OpKernels(LibTensorFlow library) {
+    /// Whether TensorFlow passes the callback that we know; null before the first run.
+    private volatile @Nullable Boolean callbackKnown;
+
+    private OpKernels(LibTensorFlow library, NodeVariant variant) {
+        this.variant = variant;
         api = new KernelApi(library);
         doneFunctions = DoneCallback.Functions.of(library);
         Registration registration = new Registration(library);
-        Registration.KernelFunctions callbacks = callbacks();
+        MemorySegment create = createCallback();
+        MemorySegment delete = deleteCallback();
         for (OpType type : OpType.values()) {
-            registration.registerOp(type);
-            registration.registerAsyncKernel(type, callbacks);
+            switch (variant) {
+                case ASYNC -> {
+                    registration.registerOp(type);
+                    registration.registerAsyncKernel(
+                            type.typeName(),
+                            new Registration.KernelFunctions(create, asyncCallback(), delete));
+                }
+                case BLOCKING -> {
+                    registration.registerPair(type);
+                    registration.registerKernel(
+                            type.startName(),
+                            new Registration.KernelFunctions(
+                                    create, callback(this::start), delete));
+                    registration.registerKernel(
+                            type.waitName(),
+                            new Registration.KernelFunctions(
+                                    create, callback(this::await), delete));
+                }
+            }
         }
     }
 
-    /// Registers our ops in TensorFlow. The first call does it; later calls return at once.
+    /// Registers our ops in TensorFlow, with the default choice of kernels. The first call does it;
+    /// later calls return at once.
     ///
     /// @throws UnsupportedOperationException when that is not possible in this process
-    public static synchronized OpKernels get() {
+    static OpKernels get() {
+        return register(GraphKernels.AUTO);
+    }
+
+    /// Registers our ops in TensorFlow, once per process: later calls change nothing.
+    ///
+    /// @param choice how collectives run
+    /// @throws UnsupportedOperationException when that is not possible in this process
+    public static synchronized OpKernels register(GraphKernels choice) {
         OpKernels before = registered;
         if (before != null) {
             return before;
         }
-        OpKernels kernels = new OpKernels(new LibTensorFlow());
+        LibTensorFlow library = new LibTensorFlow();
+        Optional<String> reason =
+                reasonAgainstAsync(
+                        choice,
+                        TensorFlow.version(),
+                        System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+        OpKernels kernels =
+                new OpKernels(library, reason.isEmpty() ? NodeVariant.ASYNC : NodeVariant.BLOCKING);
         registered = kernels;
-        LOG.log(Level.DEBUG, "The ops of Horovod4J are registered in TensorFlow");
+        LOG.log(
+                reason.isEmpty() || choice == GraphKernels.BLOCKING ? Level.DEBUG : Level.WARNING,
+                reason.isEmpty()
+                        ? "Collectives block no thread of TensorFlow " + TensorFlow.version()
+                        : "Collectives block threads of TensorFlow: " + reason.get());
         return kernels;
+    }
+
+    /// Why asynchronous kernels are not used.
+    static Optional<String> reasonAgainstAsync(
+            GraphKernels choice, String version, String platform) {
+        if (choice == GraphKernels.BLOCKING) {
+            return Optional.of("%s says so".formatted(Options.TENSORFLOW_KERNELS));
+        }
+        if (choice == GraphKernels.AUTO && !KNOWN_VERSIONS.contains(version)) {
+            return Optional.of(
+                    "asynchronous kernels are tested with TensorFlow %s, not with %s; %s=async uses them with any version"
+                            .formatted(
+                                    String.join(", ", KNOWN_VERSIONS),
+                                    version,
+                                    Options.TENSORFLOW_KERNELS));
+        }
+        return platform.equals(KNOWN_PLATFORM)
+                ? Optional.empty()
+                : Optional.of(
+                        "asynchronous kernels need %s, but this is %s"
+                                .formatted(KNOWN_PLATFORM, platform));
+    }
+
+    /// How collectives run in this process.
+    public NodeVariant variant() {
+        return variant;
     }
 
     /// The number of a function in the attributes of nodes. Equal functions have one number.
@@ -82,9 +168,14 @@ public final class OpKernels {
         MemorySegment called(MemorySegment construction);
     }
 
-    private interface Compute {
+    private interface AsyncCompute {
         @SuppressWarnings("UnusedMethod") // called through its handle
         void called(MemorySegment kernel, MemorySegment context, MemorySegment done);
+    }
+
+    private interface Compute {
+        @SuppressWarnings("UnusedMethod") // called through its handle
+        void called(MemorySegment kernel, MemorySegment context);
     }
 
     private interface Delete {
@@ -92,16 +183,26 @@ public final class OpKernels {
         void called(MemorySegment kernel);
     }
 
-    private Registration.KernelFunctions callbacks() {
-        return new Registration.KernelFunctions(
-                LibTensorFlow.callback(
-                        Create.class, this::create, FunctionDescriptor.of(ADDRESS, ADDRESS)),
-                LibTensorFlow.callback(
-                        Compute.class,
-                        this::compute,
-                        FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, ADDRESS)),
-                LibTensorFlow.callback(
-                        Delete.class, this::delete, FunctionDescriptor.ofVoid(ADDRESS)));
+    private MemorySegment createCallback() {
+        return LibTensorFlow.callback(
+                Create.class, this::create, FunctionDescriptor.of(ADDRESS, ADDRESS));
+    }
+
+    private MemorySegment deleteCallback() {
+        return LibTensorFlow.callback(
+                Delete.class, this::delete, FunctionDescriptor.ofVoid(ADDRESS));
+    }
+
+    private MemorySegment asyncCallback() {
+        return LibTensorFlow.callback(
+                AsyncCompute.class,
+                this::compute,
+                FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, ADDRESS));
+    }
+
+    private static MemorySegment callback(Compute compute) {
+        return LibTensorFlow.callback(
+                Compute.class, compute, FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
     }
 
     /// Creates the kernel of a node. Its "address" is its number.
@@ -126,17 +227,102 @@ public final class OpKernels {
     }
 
     private void compute(MemorySegment kernel, MemorySegment context, MemorySegment done) {
-        Execution execution =
-                new ContextExecution(api, context, DoneCallback.take(doneFunctions, done));
+        if (isCallbackKnown(done)) {
+            run(kernel, new ContextExecution(api, context, DoneCallback.take(doneFunctions, done)));
+            return;
+        }
+        CountDownLatch ended = new CountDownLatch(1);
+        run(kernel, new ContextExecution(api, context, ended::countDown));
+        awaitUninterruptibly(ended);
+        DoneCallback.callInPlace(doneFunctions, done);
+    }
+
+    /// The first run checks the layout of the callback that all runs get.
+    private boolean isCallbackKnown(MemorySegment done) {
+        Boolean known = callbackKnown;
+        if (known == null) {
+            known = DoneCallback.hasKnownLayout(done, CodeRegions.ofTensorFlow());
+            callbackKnown = known;
+            if (!known) {
+                LOG.log(
+                        Level.WARNING,
+                        "Each collective blocks a thread of TensorFlow, because TensorFlow {0} does not"
+                                + " pass a known kind of callback",
+                        TensorFlow.version());
+            }
+        }
+        return known;
+    }
+
+    private void run(MemorySegment kernel, Execution execution) {
         try {
-            Kernel node = Objects.requireNonNull(kernels.get(kernel.address()), "kernel");
+            Kernel node = node(kernel);
             node.function.start(node.name, execution);
         } catch (Throwable e) { // nothing may be thrown into native code
             execution.fail(e);
         }
     }
 
+    private Kernel node(MemorySegment kernel) {
+        return Objects.requireNonNull(kernels.get(kernel.address()), "kernel");
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                latch.await();
+                break;
+            } catch (InterruptedException _) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /// A run between the node that starts it and the one that ends it.
+    ///
+    /// @param kernel that started it
+    private record PendingRun(long kernel, BufferedExecution execution) {}
+
+    /// Starts a run. The output is its number.
+    private void start(MemorySegment kernel, MemorySegment context) {
+        try {
+            BufferedExecution execution = new BufferedExecution(api, context);
+            long number = pendingCount.incrementAndGet();
+            pending.put(number, new PendingRun(kernel.address(), execution));
+            run(kernel, execution);
+            KernelApi.NativeTensor output = api.output(context, 0, DataType.INT64, Shape.SCALAR);
+            output.tensor().segment().set(JAVA_LONG_UNALIGNED, 0, number);
+            api.delete(output);
+        } catch (Throwable e) { // nothing may be thrown into native code
+            api.failRun(context, Failures.record(e));
+        }
+    }
+
+    /// Waits for the end of a run, whose number is the last input.
+    private void await(MemorySegment kernel, MemorySegment context) {
+        try {
+            KernelApi.NativeTensor handle = api.input(context, api.inputCount(context) - 1);
+            long number = handle.tensor().segment().get(JAVA_LONG_UNALIGNED, 0);
+            api.delete(handle);
+            PendingRun run =
+                    Objects.requireNonNull(
+                            pending.remove(number),
+                            () -> "'%s' waits twice".formatted(node(kernel).name));
+            run.execution.finish(context);
+        } catch (CompletionException e) {
+            api.failRun(context, Failures.record(e.getCause() == null ? e : e.getCause()));
+        } catch (Throwable e) { // nothing may be thrown into native code
+            api.failRun(context, Failures.record(e));
+        }
+    }
+
     private void delete(MemorySegment kernel) {
         kernels.remove(kernel.address());
+        // runs that a failed step has started and not waited for
+        pending.values().removeIf(run -> run.kernel == kernel.address());
     }
 }

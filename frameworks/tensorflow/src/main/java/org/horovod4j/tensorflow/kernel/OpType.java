@@ -34,6 +34,16 @@ public enum OpType {
         return typeName;
     }
 
+    /// The type of a node that submits the collective.
+    public String startName() {
+        return typeName + "Start";
+    }
+
+    /// The type of a node that waits for the collective and has its outputs.
+    public String waitName() {
+        return typeName + "Wait";
+    }
+
     ShapeRule shapeRule() {
         return shapeRule;
     }

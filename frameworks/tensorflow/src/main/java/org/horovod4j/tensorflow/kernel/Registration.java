@@ -26,6 +26,7 @@ final class Registration {
     private final MethodHandle setShapeFunction;
     private final MethodHandle registerOp;
     private final MethodHandle newAsyncKernel;
+    private final MethodHandle newKernel;
     private final MethodHandle registerKernel;
 
     /// @throws UnsupportedOperationException when the library lacks a function
@@ -46,11 +47,10 @@ final class Registration {
         setShapeFunction =
                 library.function("TF_OpDefinitionBuilderSetShapeInferenceFunction", twoAddresses);
         registerOp = library.function("TF_RegisterOpDefinition", twoAddresses);
-        newAsyncKernel =
-                library.function(
-                        "TF_NewAsyncKernelBuilder",
-                        FunctionDescriptor.of(
-                                ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS));
+        FunctionDescriptor fiveAddresses =
+                FunctionDescriptor.of(ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS);
+        newAsyncKernel = library.function("TF_NewAsyncKernelBuilder", fiveAddresses);
+        newKernel = library.function("TF_NewKernelBuilder", fiveAddresses);
         registerKernel =
                 library.function(
                         "TF_RegisterKernelBuilder",
@@ -60,11 +60,36 @@ final class Registration {
     /// The addresses of the functions of a kernel.
     record KernelFunctions(MemorySegment create, MemorySegment compute, MemorySegment delete) {}
 
+    /// Registers the type whose nodes run a whole collective.
+    void registerOp(OpType type) {
+        registerOp(
+                type.typeName(),
+                List.of("inputs: " + Node.INPUT_TYPES),
+                "outputs: " + Node.OUTPUT_TYPES,
+                shapeFunctions.of(type.shapeRule(), 0));
+    }
+
+    /// Registers the types whose nodes submit a collective and wait for it. The second one has the
+    /// inputs of the first one, for their shapes.
+    void registerPair(OpType type) {
+        registerOp(
+                type.startName(),
+                List.of("inputs: " + Node.INPUT_TYPES),
+                "handle: int64",
+                shapeFunctions.of(OpType.ShapeRule.SCALAR, 0));
+        registerOp(
+                type.waitName(),
+                List.of("inputs: " + Node.INPUT_TYPES, "handle: int64"),
+                "outputs: " + Node.OUTPUT_TYPES,
+                shapeFunctions.of(type.shapeRule(), 1));
+    }
+
     /// Registers a type. Its nodes are stateful, so that TensorFlow neither merges nor precomputes
     /// them.
-    void registerOp(OpType type) {
+    private void registerOp(
+            String typeName, List<String> inputs, String output, MemorySegment shapeFunction) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(type.typeName(), UTF_8);
+            MemorySegment name = arena.allocateFrom(typeName, UTF_8);
             MemorySegment builder =
                     run(
                             "TF_NewOpDefinitionBuilder",
@@ -78,17 +103,19 @@ final class Registration {
                             Node.TENSOR_NAME + ": string")) {
                 add(addAttribute, builder, arena.allocateFrom(attribute, UTF_8));
             }
-            add(addInput, builder, arena.allocateFrom("inputs: " + Node.INPUT_TYPES, UTF_8));
-            add(addOutput, builder, arena.allocateFrom("outputs: " + Node.OUTPUT_TYPES, UTF_8));
+            for (String input : inputs) {
+                add(addInput, builder, arena.allocateFrom(input, UTF_8));
+            }
+            add(addOutput, builder, arena.allocateFrom(output, UTF_8));
             run(
                     "TF_OpDefinitionBuilderSetIsStateful",
                     () -> {
                         setStateful.invokeExact(builder, true);
                         return true;
                     });
-            add(setShapeFunction, builder, shapeFunctions.of(type.shapeRule()));
+            add(setShapeFunction, builder, shapeFunction);
             library.check(
-                    "TF_RegisterOpDefinition of " + type.typeName(),
+                    "TF_RegisterOpDefinition of " + typeName,
                     status -> {
                         registerOp.invokeExact(builder, status);
                         return true;
@@ -105,24 +132,34 @@ final class Registration {
                 });
     }
 
-    /// Registers the kernel of a type.
-    void registerAsyncKernel(OpType type, KernelFunctions functions) {
+    /// Registers the kernel of a type that ends its runs later.
+    void registerAsyncKernel(String typeName, KernelFunctions functions) {
+        register(newAsyncKernel, typeName, functions);
+    }
+
+    /// Registers the kernel of a type that ends its runs before it returns.
+    void registerKernel(String typeName, KernelFunctions functions) {
+        register(newKernel, typeName, functions);
+    }
+
+    private void register(
+            MethodHandle newKernelBuilder, String typeName, KernelFunctions functions) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(type.typeName(), UTF_8);
+            MemorySegment name = arena.allocateFrom(typeName, UTF_8);
             MemorySegment device = arena.allocateFrom(DEVICE, UTF_8);
             MemorySegment builder =
                     run(
-                            "TF_NewAsyncKernelBuilder",
+                            "the function that creates a kernel",
                             () ->
                                     (MemorySegment)
-                                            newAsyncKernel.invokeExact(
+                                            newKernelBuilder.invokeExact(
                                                     name,
                                                     device,
                                                     functions.create,
                                                     functions.compute,
                                                     functions.delete));
             library.check(
-                    "TF_RegisterKernelBuilder of " + type.typeName(),
+                    "TF_RegisterKernelBuilder of " + typeName,
                     status -> {
                         registerKernel.invokeExact(name, builder, status);
                         return true;

@@ -59,18 +59,21 @@ final class ShapeFunctions {
     }
 
     /// The address of a function that follows a rule.
-    MemorySegment of(OpType.ShapeRule rule) {
+    ///
+    /// @param otherInputs the number of inputs at the end that the rule does not concern
+    MemorySegment of(OpType.ShapeRule rule, int otherInputs) {
         return LibTensorFlow.callback(
                 ShapeFunction.class,
-                (context, status) -> infer(rule, context, status),
+                (context, status) -> infer(rule, otherInputs, context, status),
                 FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
     }
 
-    private void infer(OpType.ShapeRule rule, MemorySegment context, MemorySegment status) {
+    private void infer(
+            OpType.ShapeRule rule, int otherInputs, MemorySegment context, MemorySegment status) {
         try {
             switch (rule) {
-                case SAME -> inferFromInputs(context, status, false);
-                case OTHER_ROWS -> inferFromInputs(context, status, true);
+                case SAME -> inferFromInputs(context, status, otherInputs, false);
+                case OTHER_ROWS -> inferFromInputs(context, status, otherInputs, true);
                 case SCALAR -> {
                     MemorySegment shape = (MemorySegment) scalar.invokeExact(context);
                     setOutput.invokeExact(context, 0, shape, status);
@@ -82,9 +85,10 @@ final class ShapeFunctions {
         }
     }
 
-    private void inferFromInputs(MemorySegment context, MemorySegment status, boolean otherRows)
+    private void inferFromInputs(
+            MemorySegment context, MemorySegment status, int otherInputs, boolean otherRows)
             throws Throwable {
-        long count = (long) inputCount.invokeExact(context);
+        long count = (long) inputCount.invokeExact(context) - otherInputs;
         for (int i = 0; i < count; i++) {
             MemorySegment shape = (MemorySegment) newShape.invokeExact();
             getInput.invokeExact(context, i, shape, status);
