@@ -1,6 +1,7 @@
 package org.horovod4j.data;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 
@@ -97,6 +98,34 @@ public record Shard(long samples, int batchSize, Sampling sampling, int rank, in
                     "epoch %d: the first epoch has number 0".formatted(epoch));
         }
         return () -> new Batches(sampling.order((int) samples, epoch));
+    }
+
+    /// This rank's batches of several epochs, one epoch after another.
+    ///
+    /// @param firstEpoch more than 0 for a training that resumes
+    /// @param epochs how many
+    public Iterable<int[]> batches(int firstEpoch, int epochs) {
+        return () ->
+                new Iterator<>() {
+                    private int next = firstEpoch;
+                    private Iterator<int[]> current = Collections.emptyIterator();
+
+                    @Override
+                    public boolean hasNext() {
+                        while (!current.hasNext() && next - firstEpoch < epochs) {
+                            current = batches(next++).iterator();
+                        }
+                        return current.hasNext();
+                    }
+
+                    @Override
+                    public int[] next() {
+                        if (!hasNext()) {
+                            throw new NoSuchElementException("there are no more batches");
+                        }
+                        return current.next();
+                    }
+                };
     }
 
     private final class Batches implements Iterator<int[]> {

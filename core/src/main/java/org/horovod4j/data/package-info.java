@@ -6,6 +6,8 @@
 /// `org.horovod4j.elastic.ElasticSampler` takes the place of [Shard]. For data that can only be read
 /// in order there is [RoundRobin]. A [Prefetcher] reads batches ahead.
 ///
+/// [TfRecordFiles] and [TfRecordReader] read TFRecord files; a [TfRecordWriter] writes them.
+///
 /// - May depend on: `org.horovod4j`.
 /// - Invariant: which samples a rank gets follows from seed, epoch, rank and size alone, so ranks
 ///   exchange no messages about it.

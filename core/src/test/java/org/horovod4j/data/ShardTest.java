@@ -148,6 +148,21 @@ final class ShardTest {
     }
 
     @Test
+    void epochsFollowEachOther() {
+        Shard shard = new Shard(10, 2, Sampling.shuffled(3), 1, 2);
+        List<int[]> all = new ArrayList<>();
+        shard.batches(2, 3).forEach(all::add);
+
+        List<Integer> expected = new ArrayList<>();
+        for (int epoch = 2; epoch < 5; epoch++) {
+            expected.addAll(flat(batches(shard, epoch)));
+        }
+        assertThat(flat(all)).isEqualTo(expected);
+        assertThat(lengths(all)).hasSize(9);
+        assertThat(shard.batches(0, 0)).isEmpty();
+    }
+
+    @Test
     void invalidArgumentsAreRejected() {
         Sampling sampling = Sampling.inOrder();
         assertThatIllegalArgumentException()
