@@ -29,35 +29,54 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// The checkpoints of one training in one folder of rank 0, named by epoch: `epoch-0003.checkpoint`.
+/// The checkpoints of one training in one folder of rank 0, named by epoch or step:
+/// `epoch-0003.checkpoint`.
 ///
 /// A file gets its name when all of it is on the disk.
 ///
 /// @param folder created when it is missing
 /// @param kept how many of the newest checkpoints are kept
-public record CheckpointFolder(Path folder, int kept) {
+/// @param unit what the numbers of checkpoints count
+public record CheckpointFolder(Path folder, int kept, Unit unit) {
     private static final System.Logger LOG = Log.of(CheckpointFolder.class);
-    private static final Pattern NAME = Pattern.compile("epoch-(\\d+)\\.checkpoint");
+
+    /// What the numbers of checkpoints count.
+    public enum Unit {
+        EPOCH,
+        STEP;
+
+        private final Pattern name = Pattern.compile(this + "-(\\d+)\\.checkpoint");
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /// Checkpoints of epochs.
+    public CheckpointFolder(Path folder, int kept) {
+        this(folder, kept, Unit.EPOCH);
+    }
 
     /// Writes a checkpoint on rank 0. All ranks call this.
     ///
-    /// @param epoch part of the file's name
+    /// @param number of the epoch or step; part of the file's name
     /// @param metadata numbers and names that the training needs to resume
     /// @param tensors by name
     /// @throws CheckpointException on all ranks, when rank 0 cannot write it
     public void save(
             Communicator communicator,
-            int epoch,
+            int number,
             Map<String, String> metadata,
             Map<String, Tensor> tensors) {
         Map<String, String> _ =
                 onRankZero(
                         communicator,
-                        "save the checkpoint of epoch " + epoch,
+                        "save the checkpoint of %s %d".formatted(unit, number),
                         () -> {
                             Map<String, Supplier<Tensor>> suppliers = new LinkedHashMap<>();
                             tensors.forEach((name, tensor) -> suppliers.put(name, () -> tensor));
-                            write(epoch, metadata, suppliers);
+                            write(number, metadata, suppliers);
                             return Map.of();
                         });
     }
@@ -139,42 +158,43 @@ public record CheckpointFolder(Path folder, int kept) {
         Files.delete(trial);
     }
 
-    /// Writes the checkpoint of an epoch, replacing an existing one, and removes the oldest ones. It
-    /// never removes the one just written, even if another training has left later ones.
+    /// Writes the checkpoint of an epoch or step, replacing an existing one, and removes the oldest
+    /// ones. It never removes the one just written, even if another training has left later ones.
     ///
     /// @param tensors by name; each is asked for once, when it is written
     public void write(
-            int epoch, Map<String, String> metadata, Map<String, Supplier<Tensor>> tensors)
+            int number, Map<String, String> metadata, Map<String, Supplier<Tensor>> tensors)
             throws IOException {
         Files.createDirectories(folder);
-        Path partial = folder.resolve(".epoch-%04d.partial".formatted(epoch));
+        Path partial = folder.resolve(".%s-%04d.partial".formatted(unit, number));
         Files.deleteIfExists(partial);
         try {
             CheckpointFile.write(partial, metadata, tensors);
-            Files.move(partial, file(epoch), StandardCopyOption.ATOMIC_MOVE);
+            Files.move(partial, file(number), StandardCopyOption.ATOMIC_MOVE);
         } finally {
             Files.deleteIfExists(partial);
         }
         List<Path> all = newestFirst();
-        warnIfLaterExists(file(epoch), all.getFirst());
+        warnIfLaterExists(file(number), all.getFirst());
         for (Path old : all.stream().skip(kept).toList()) {
-            if (!old.equals(file(epoch))) {
+            if (!old.equals(file(number))) {
                 Files.deleteIfExists(old);
             }
         }
     }
 
-    /// A training writes its epochs in order and resumes from the newest. So a later file belongs to
+    /// A training writes its checkpoints in order and resumes from the newest. So a later file belongs to
     /// another training or is damaged.
-    private static void warnIfLaterExists(Path written, Path newest) {
-        if (epoch(newest) > epoch(written)) {
+    private void warnIfLaterExists(Path written, Path newest) {
+        if (number(newest) > number(written)) {
             LOG.log(
                     System.Logger.Level.WARNING,
-                    "checkpoint {0} was written, but {1} in the same folder has a later epoch and"
+                    "checkpoint {0} was written, but {1} in the same folder has a later {2} and"
                             + " belongs to another training, which would be resumed first. Use one"
                             + " folder for each training, or remove that file.",
                     written,
-                    newest);
+                    newest,
+                    unit);
         }
     }
 
@@ -242,8 +262,8 @@ public record CheckpointFolder(Path folder, int kept) {
         };
     }
 
-    private Path file(int epoch) {
-        return folder.resolve(String.format(Locale.ROOT, "epoch-%04d.checkpoint", epoch));
+    private Path file(int number) {
+        return folder.resolve(String.format(Locale.ROOT, "%s-%04d.checkpoint", unit, number));
     }
 
     private List<Path> newestFirst() throws IOException {
@@ -251,8 +271,8 @@ public record CheckpointFolder(Path folder, int kept) {
             return List.of();
         }
         try (Stream<Path> files = Files.list(folder)) {
-            return files.filter(file -> NAME.matcher(name(file)).matches())
-                    .sorted(Comparator.comparingLong(CheckpointFolder::epoch).reversed())
+            return files.filter(file -> unit.name.matcher(name(file)).matches())
+                    .sorted(Comparator.comparingLong(this::number).reversed())
                     .toList();
         } catch (UncheckedIOException e) {
             throw e.getCause();
@@ -263,8 +283,8 @@ public record CheckpointFolder(Path folder, int kept) {
         return String.valueOf(file.getFileName());
     }
 
-    private static long epoch(Path file) {
-        return Long.parseLong(NAME.matcher(name(file)).replaceFirst("$1"));
+    private long number(Path file) {
+        return Long.parseLong(unit.name.matcher(name(file)).replaceFirst("$1"));
     }
 
     /// A complete checkpoint and its path.

@@ -54,6 +54,20 @@ class CheckpointFolderTest {
     }
 
     @Test
+    void checkpointsOfStepsHaveTheirOwnNames() throws IOException {
+        CheckpointFolder steps =
+                new CheckpointFolder(folder.folder(), 1, CheckpointFolder.Unit.STEP);
+        Map<String, Supplier<Tensor>> tensors = Map.of("a", () -> Tensor.of(new float[] {1}));
+        steps.write(900, Map.of(), tensors);
+        steps.write(12_000, Map.of(), tensors);
+
+        assertThat(steps.loadNewest(arena).orElseThrow().path())
+                .hasFileName("step-12000.checkpoint");
+        assertThat(steps.folder()).isDirectoryNotContaining("glob:**step-0900.checkpoint");
+        assertThat(folder.loadNewest(arena)).isEmpty();
+    }
+
+    @Test
     void readReturnsWhatWasWritten() throws IOException {
         Map<String, Tensor> tensors = new LinkedHashMap<>();
         tensors.put("matrix", Tensor.of(new float[] {1, 2, 3, 4, 5, 6}, 2, 3));

@@ -57,7 +57,8 @@ public final class HvdTensorFlow {
         return config(Hvd.communicator());
     }
 
-    static ConfigProto config(Communicator communicator) {
+    /// The same for a rank of a communicator, for programs that do not use `Hvd`.
+    public static ConfigProto config(Communicator communicator) {
         int share =
                 Runtime.getRuntime().availableProcessors() / Math.max(1, communicator.localSize());
         int threads = FrameworkSettings.of(communicator).openMpThreads().orElse(Math.max(1, share));

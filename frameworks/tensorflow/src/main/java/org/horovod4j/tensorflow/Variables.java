@@ -9,11 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// The variables of a graph.
-final class Variables {
+public final class Variables {
     private Variables() {}
 
     /// The variables that `tf.variable` has added, with those of optimizers.
-    static List<Output<?>> of(Graph graph) {
+    public static List<Output<?>> of(Graph graph) {
         List<Output<?>> variables = new ArrayList<>();
         graph.operations()
                 .forEachRemaining(

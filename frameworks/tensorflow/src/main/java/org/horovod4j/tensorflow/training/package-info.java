@@ -1,0 +1,13 @@
+/// Training loops for TensorFlow Java programs, over the classes of `org.horovod4j.training` and
+/// `org.horovod4j.checkpoint`.
+///
+/// Start with [TrainingSession] (what `MonitoredTrainingSession` is in Python) and its hooks,
+/// [MetricLog] and [ProgressHook].
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.checkpoint`,
+///   `org.horovod4j.log`, `org.horovod4j.training`, `org.horovod4j.tensorflow`, `org.tensorflow..`.
+/// - Invariant: all ranks run the same steps, and communicate in the same steps.
+@NullMarked
+package org.horovod4j.tensorflow.training;
+
+import org.jspecify.annotations.NullMarked;
