@@ -147,6 +147,7 @@ class MismatchIT {
             Handle<Tensor> mine = Hvd.allreduceAsync("of rank " + Hvd.rank(), one(), ReduceOp.SUM);
             goOn(1);
             assertThat(mine.isDone()).isFalse();
+            goOn(1); // a faster rank would submit this rank's operation before it has looked
             for (int rank = 0; rank < Hvd.size(); rank++) {
                 Handle<Tensor> each =
                         rank == Hvd.rank()
