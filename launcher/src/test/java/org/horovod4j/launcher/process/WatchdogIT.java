@@ -52,6 +52,7 @@ class WatchdogIT {
                 printf '%s\\n' "watch $first" "signal TERM" >&3
                 wait $first
                 ended=$?
+                sleep 0.1 # start times are counted in hundredths of a second
                 echo $((first - 1)) >/proc/sys/kernel/ns_last_pid
                 setsid sleep 1001 3>&- &
                 second=$!
@@ -88,6 +89,7 @@ class WatchdogIT {
             Process first = sleep();
             watchdog.follow("watch " + first.pid());
             first.destroyForcibly().waitFor();
+            Thread.sleep(100); // start times are counted in hundredths of a second
             Process second = sleepWithNumber(first.pid());
             watchdog.end();
             System.out.println("survived: " + second.isAlive());
