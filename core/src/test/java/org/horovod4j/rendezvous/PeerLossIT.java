@@ -33,10 +33,10 @@ import java.util.concurrent.Future;
 /// How the ranks of a running job learn that one is lost.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
-final class PeerLossTest {
+final class PeerLossIT {
     private final Protection protection;
 
-    PeerLossTest(Protection protection) {
+    PeerLossIT(Protection protection) {
         this.protection = protection;
     }
 
@@ -237,7 +237,7 @@ final class PeerLossTest {
                         new Handshake(secret, Purpose.RENDEZVOUS),
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(System.getLogger("test")),
-                        PeerLossTest::acceptAndSendNothing);
+                        PeerLossIT::acceptAndSendNothing);
         Duration timeout = Duration.ofMillis(500);
         RendezvousClient client =
                 new RendezvousClient(

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import java.util.stream.Stream;
 
 /// Far more ranks than cores.
-class ManyRanksTest {
+class ManyRanksInOneJvmIT {
     private static final int OPERATIONS = SlowCases.ENABLED ? 40 : 20;
 
     static Stream<Layout> crowds() {

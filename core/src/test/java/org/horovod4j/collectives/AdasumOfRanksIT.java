@@ -30,7 +30,7 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /// Adasum in all layouts, compared with its definition.
-class AdasumTest {
+class AdasumOfRanksIT {
     private static final long SEED = 4_7;
     private static final List<DataType> FLOATS =
             List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);

@@ -33,7 +33,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /// Several tensors in one operation give the same results as separate operations.
-class FusedCollectivesTest {
+class FusedCollectivesIT {
     /// Many rounds of [Tuning#MIN_ROUND_BYTES].
     private static final long MOST_BYTES = SlowCases.ENABLED ? 3 << 20 : 1 << 18;
 
@@ -224,7 +224,7 @@ class FusedCollectivesTest {
                         new Layout(7, 3, Transport.LOCAL),
                         new Layout(10, 5, Transport.LOCAL))) {
             try (BackendWorld world = Config.of(layout).withAllreduce(choice).open()) {
-                world.run(FusedCollectivesTest::comparesFusedWithSingle);
+                world.run(FusedCollectivesIT::comparesFusedWithSingle);
                 world.run(
                         (rank, backend) -> {
                             backend.tune(

@@ -33,7 +33,7 @@ import java.util.stream.Stream;
 
 /// If one rank never starts a collective, the other ranks cancel it. No tensor has changed then,
 /// and after a reset the next operation gives correct results.
-class MissingRankTest {
+class MissingRankIT {
     /// Small enough for a notice, for the stages, and large enough for several pieces and rounds.
     private static final long[] COUNTS = {10, 30_000, 700_000};
 
@@ -74,7 +74,7 @@ class MissingRankTest {
                 (_, backend, input, output) -> allreduce(backend, input, output, Scale.NONE),
                 (_, backend, _, output) -> allreduce(backend, output, output, Scale.before(2)),
                 (_, backend, _, output) -> fused(backend, output),
-                MissingRankTest::reducescatter,
+                MissingRankIT::reducescatter,
                 (_, backend, input, _) -> backend.allgather(5, List.of(input)),
                 (_, backend, input, output) -> backend.allgather(5, List.of(input, output)),
                 (_, backend, _, output) -> backend.broadcast(5, output, 0),

@@ -31,7 +31,7 @@ import java.util.zip.CRC32C;
 ///
 /// All NaNs are treated as equal: the processor keeps the first of two NaNs, but the compiler may
 /// swap operands, so the payload of a NaN is undefined.
-class BitIdentityTest {
+class BitIdentityIT {
     private static final List<DataType> FLOATS =
             List.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64);
 
@@ -41,7 +41,7 @@ class BitIdentityTest {
 
     @EveryLayout
     void allRanksEndWithTheSameBits(Layout layout) {
-        List<List<Long>> results = layout.world().call(BitIdentityTest::fingerprints);
+        List<List<Long>> results = layout.world().call(BitIdentityIT::fingerprints);
         assertThat(results).allSatisfy(each -> assertThat(each).isEqualTo(results.getFirst()));
     }
 
@@ -75,8 +75,8 @@ class BitIdentityTest {
     @MethodSource("algorithms")
     void twoRunsOfAnAlgorithmGiveTheSameBits(AllreduceChoice algorithm, Layout layout) {
         World world = fixed(layout.world(), algorithm);
-        List<List<Long>> first = world.call(BitIdentityTest::fingerprints);
-        List<List<Long>> second = world.call(BitIdentityTest::fingerprints);
+        List<List<Long>> first = world.call(BitIdentityIT::fingerprints);
+        List<List<Long>> second = world.call(BitIdentityIT::fingerprints);
         assertThat(first).allSatisfy(each -> assertThat(each).isEqualTo(first.getFirst()));
         assertThat(second).isEqualTo(first);
     }
@@ -85,10 +85,10 @@ class BitIdentityTest {
     @ValueSource(ints = {4, 5, 8})
     void algorithmsThatMeasuredCostsChooseBetweenGiveTheSameBits(int size) {
         World world = World.of(size).hosts(size);
-        assertThat(fixed(world, AllreduceChoice.DOUBLING).call(BitIdentityTest::fingerprints))
+        assertThat(fixed(world, AllreduceChoice.DOUBLING).call(BitIdentityIT::fingerprints))
                 .isEqualTo(
                         fixed(world, AllreduceChoice.HALVING_DOUBLING)
-                                .call(BitIdentityTest::fingerprints));
+                                .call(BitIdentityIT::fingerprints));
     }
 
     /// A hash of the bits of each reduction, including their order.

@@ -32,7 +32,7 @@ import java.util.concurrent.CountDownLatch;
 @Timeout(
         value = 60,
         threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a rank left waiting would never end
-class ShutdownTest {
+class ShutdownIT {
     /// How often ranks leave in an order that may differ each time.
     private static final int WORLDS = SlowCases.ENABLED ? 5 : 2;
 
@@ -174,10 +174,10 @@ class ShutdownTest {
                     submitted.countDown();
                     assertThatThrownBy(() -> pending.join(Duration.ofMinutes(1)))
                             .isInstanceOf(ShutDownException.class)
-                            .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                            .satisfies(ShutdownIT::assertHasFrameOfThisTest);
                     assertThatThrownBy(() -> comm.allreduce("b", tensor, ReduceOp.SUM))
                             .isInstanceOf(ShutDownException.class)
-                            .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                            .satisfies(ShutdownIT::assertHasFrameOfThisTest);
                 });
     }
 
@@ -201,10 +201,10 @@ class ShutdownTest {
                                 assertThatThrownBy(() -> waitIn(call, comm))
                                         .isInstanceOf(HorovodException.class)
                                         .hasMessageContaining("stalled for longer than")
-                                        .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                                        .satisfies(ShutdownIT::assertHasFrameOfThisTest);
                                 assertThatThrownBy(comm::barrier)
                                         .hasMessageContaining("stalled for longer than")
-                                        .satisfies(ShutdownTest::assertHasFrameOfThisTest);
+                                        .satisfies(ShutdownIT::assertHasFrameOfThisTest);
                             } finally {
                                 stalled.countDown();
                             }
@@ -228,7 +228,7 @@ class ShutdownTest {
     private static void assertHasFrameOfThisTest(Throwable thrown) {
         assertThat(thrown.getStackTrace())
                 .extracting(StackTraceElement::getClassName)
-                .contains(ShutdownTest.class.getName());
+                .contains(ShutdownIT.class.getName());
     }
 
     @Test

@@ -25,7 +25,7 @@ import java.util.SplittableRandom;
 /// The same program gives the same bits in every run, whatever the timing of its threads: what is
 /// fused, and so the order of additions in a ring, depends only on the program.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
-class ReproducibilityTest {
+class ReproducibilityIT {
     private static final int STEPS = 10;
     private static final int[] LENGTHS = {10_007, 3, 100_003, 1_009, 65_536, 1, 40_009};
 
