@@ -34,7 +34,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
 /// Sessions of ranks that are threads of this JVM.
@@ -206,21 +205,30 @@ class TrainingSessionTest {
 
     /// The optimizers of TensorFlow Java, with a learning rate.
     enum Kind {
-        GRADIENT_DESCENT(GradientDescent::new),
-        MOMENTUM((graph, rate) -> new Momentum(graph, rate, 0.9f)),
-        ADA_GRAD(AdaGrad::new),
-        ADA_GRAD_DA(AdaGradDA::new),
-        ADA_DELTA(AdaDelta::new),
-        RMS_PROP(RMSProp::new),
-        CENTERED_RMS_PROP((graph, rate) -> new RMSProp(graph, rate, 0.9f, 0, 1e-10f, true)),
-        ADAM(Adam::new),
-        ADAMAX(Adamax::new),
-        FTRL(Ftrl::new);
+        GRADIENT_DESCENT,
+        MOMENTUM,
+        ADA_GRAD,
+        ADA_GRAD_DA,
+        ADA_DELTA,
+        RMS_PROP,
+        CENTERED_RMS_PROP,
+        ADAM,
+        ADAMAX,
+        FTRL;
 
-        private final BiFunction<Graph, Float, Optimizer> constructor;
-
-        Kind(BiFunction<Graph, Float, Optimizer> constructor) {
-            this.constructor = constructor;
+        Optimizer create(Graph graph, float rate) {
+            return switch (this) {
+                case GRADIENT_DESCENT -> new GradientDescent(graph, rate);
+                case MOMENTUM -> new Momentum(graph, rate, 0.9f);
+                case ADA_GRAD -> new AdaGrad(graph, rate);
+                case ADA_GRAD_DA -> new AdaGradDA(graph, rate);
+                case ADA_DELTA -> new AdaDelta(graph, rate);
+                case RMS_PROP -> new RMSProp(graph, rate);
+                case CENTERED_RMS_PROP -> new RMSProp(graph, rate, 0.9f, 0, 1e-10f, true);
+                case ADAM -> new Adam(graph, rate);
+                case ADAMAX -> new Adamax(graph, rate);
+                case FTRL -> new Ftrl(graph, rate);
+            };
         }
     }
 
@@ -245,7 +253,7 @@ class TrainingSessionTest {
                 comm -> {
                     try (LinearModel model =
                                     LinearModel.distributed(
-                                            comm, 1, graph -> kind.constructor.apply(graph, rate));
+                                            comm, 1, graph -> kind.create(graph, rate));
                             TrainingSession training =
                                     options.apply(
                                                     TrainingSession.of(model.graph, model.trainOp)
