@@ -108,7 +108,7 @@ class DistributedOptimizerTest {
         assertEquivalent(2, sgd, it -> it.clipByGlobalNorm(1e6f), 1e-5f);
     }
 
-    /// The library's Adam, whose powers are right after each whole step when nothing else runs.
+    /// Its first step is known, and twenty steps give the same bits in each run.
     @Test
     void adamFollowsItsFormula() {
         float[] start = alone(graph -> new Adam(graph, 0f), 1, 1);
