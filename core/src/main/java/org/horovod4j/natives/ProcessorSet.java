@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -21,6 +22,18 @@ public final class ProcessorSet {
 
     private final BitSet processors;
 
+    /// The functions of the C library, linked when one of them is first needed. Null where the system
+    /// has none.
+    private static final class Functions {
+        static final @Nullable MethodHandle GET = link("sched_getaffinity");
+        static final @Nullable MethodHandle SET = link("sched_setaffinity");
+        static final @Nullable MethodHandle CURRENT =
+                CLibrary.find(
+                        "sched_getcpu",
+                        FunctionDescriptor.of(ValueLayout.JAVA_INT),
+                        Linker.Option.critical(false));
+    }
+
     private ProcessorSet(BitSet processors) {
         this.processors = processors;
     }
@@ -32,9 +45,21 @@ public final class ProcessorSet {
         return new ProcessorSet(one);
     }
 
+    /// The processor that the calling thread runs on, or a negative number where it is not known.
+    public static int current() {
+        MethodHandle function = Functions.CURRENT;
+        try {
+            return function == null ? -1 : (int) function.invokeExact();
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a function of the C library throws nothing", e);
+        }
+    }
+
     /// The processors of the calling thread; empty where they cannot be read.
     public static Optional<ProcessorSet> ofCurrentThread() {
-        MethodHandle function = link("sched_getaffinity");
+        MethodHandle function = Functions.GET;
         if (function == null) {
             return Optional.empty();
         }
@@ -54,7 +79,7 @@ public final class ProcessorSet {
         if (!CLibrary.isEnabled()) {
             return "the JVM was started without --enable-native-access=ALL-UNNAMED";
         }
-        MethodHandle function = link("sched_setaffinity");
+        MethodHandle function = Functions.SET;
         if (function == null) {
             return "this system has no sched_setaffinity";
         }
@@ -66,6 +91,13 @@ public final class ProcessorSet {
             set.copyFrom(MemorySegment.ofArray(processors.toLongArray()));
             return call(function, set) == 0 ? "" : "this process may not use it";
         }
+    }
+
+    /// The processors of this set that are not in `others`, by their numbers.
+    public BitSet without(BitSet others) {
+        BitSet rest = (BitSet) processors.clone();
+        rest.andNot(others);
+        return rest;
     }
 
     private static @Nullable MethodHandle link(String name) {

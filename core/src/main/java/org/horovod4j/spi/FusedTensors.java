@@ -31,8 +31,16 @@ public final class FusedTensors {
     /// The elements of a row of each tensor if rows are distributed over the ranks, else null.
     private final long @Nullable [] rowElements;
 
-    private final MemorySegment[] inputs;
-    private final MemorySegment[] outputs;
+    private final TensorMemory[] memory;
+
+    /// Where a tensor is read from and written to.
+    ///
+    /// An object for each tensor, because HotSpot's optimizing compiler handles stores into an array of
+    /// interfaces badly: it compiles the code around them several times before it gets them right.
+    private static final class TensorMemory {
+        MemorySegment input = MemorySegment.NULL;
+        MemorySegment output = MemorySegment.NULL;
+    }
 
     /// Tensors that this rank receives completely.
     ///
@@ -68,15 +76,13 @@ public final class FusedTensors {
         this.whole =
                 Arrays.stream(outputStarts).allMatch(from -> from == 0)
                         && Arrays.equals(elementCounts, outputEnds);
-        this.inputs = new MemorySegment[elementCounts.length];
-        this.outputs = new MemorySegment[elementCounts.length];
-        Arrays.fill(inputs, MemorySegment.NULL);
-        Arrays.fill(outputs, MemorySegment.NULL);
+        this.memory = new TensorMemory[elementCounts.length];
+        Arrays.setAll(memory, _ -> new TensorMemory());
     }
 
     /// Tensors of another type with the same element counts and output ranges, without memory.
     public FusedTensors withDataType(DataType other) {
-        long[] elementCounts = new long[inputs.length];
+        long[] elementCounts = new long[memory.length];
         Arrays.setAll(elementCounts, i -> starts[i + 1] - starts[i]);
         return new FusedTensors(other, elementCounts, outputStarts, outputEnds, rowElements);
     }
@@ -132,14 +138,16 @@ public final class FusedTensors {
     public void set(int index, MemorySegment input, MemorySegment output) {
         checkSize("input", index, input, starts[index + 1] - starts[index]);
         checkSize("output", index, output, outputEnds[index] - outputStarts[index]);
-        inputs[index] = input;
-        outputs[index] = output;
+        memory[index].input = input;
+        memory[index].output = output;
     }
 
     /// Drops all references to memory, so that it can be garbage-collected.
     public void clear() {
-        Arrays.fill(inputs, MemorySegment.NULL);
-        Arrays.fill(outputs, MemorySegment.NULL);
+        for (TensorMemory each : memory) {
+            each.input = MemorySegment.NULL;
+            each.output = MemorySegment.NULL;
+        }
     }
 
     public DataType dataType() {
@@ -148,12 +156,12 @@ public final class FusedTensors {
 
     /// The number of tensors.
     public int tensorCount() {
-        return inputs.length;
+        return memory.length;
     }
 
     /// The number of elements of all tensors together.
     public long elementCount() {
-        return starts[inputs.length];
+        return starts[memory.length];
     }
 
     public long byteSize() {
@@ -167,11 +175,11 @@ public final class FusedTensors {
     }
 
     public MemorySegment input(int index) {
-        return inputs[index];
+        return memory[index].input;
     }
 
     public MemorySegment output(int index) {
-        return outputs[index];
+        return memory[index].output;
     }
 
     /// Whether every output range is the whole tensor and every output is its input.
@@ -179,7 +187,7 @@ public final class FusedTensors {
         if (!whole) {
             return false;
         }
-        for (int i = 0; i < inputs.length; i++) {
+        for (int i = 0; i < memory.length; i++) {
             if (!isInPlace(i)) {
                 return false;
             }
@@ -189,8 +197,8 @@ public final class FusedTensors {
 
     /// Whether `thread` may access the memory of all tensors.
     public boolean isAccessibleBy(Thread thread) {
-        for (int i = 0; i < inputs.length; i++) {
-            if (!inputs[i].isAccessibleBy(thread) || !outputs[i].isAccessibleBy(thread)) {
+        for (int i = 0; i < memory.length; i++) {
+            if (!input(i).isAccessibleBy(thread) || !output(i).isAccessibleBy(thread)) {
                 return false;
             }
         }
@@ -200,12 +208,12 @@ public final class FusedTensors {
     /// Copies each output range from input to output, for a collective that changes no values.
     public void copy() {
         int byteSize = dataType.byteSize();
-        for (int i = 0; i < inputs.length; i++) {
+        for (int i = 0; i < memory.length; i++) {
             if (!whole || !isInPlace(i)) {
                 MemorySegment.copy(
-                        inputs[i],
+                        input(i),
                         outputStarts[i] * byteSize,
-                        outputs[i],
+                        output(i),
                         0,
                         (outputEnds[i] - outputStarts[i]) * byteSize);
             }
@@ -221,7 +229,7 @@ public final class FusedTensors {
             long to = Math.min(end, starts[i + 1]);
             if (from < to) {
                 MemorySegment.copy(
-                        inputs[i],
+                        input(i),
                         (from - starts[i]) * byteSize,
                         target,
                         offset + (from - first) * byteSize,
@@ -236,7 +244,7 @@ public final class FusedTensors {
     public void unpack(MemorySegment source, long offset, long first, long count) {
         int byteSize = dataType.byteSize();
         long end = first + count;
-        for (int i = tensorAt(first); i < outputs.length && starts[i] < end; i++) {
+        for (int i = tensorAt(first); i < memory.length && starts[i] < end; i++) {
             long outputStart = starts[i] + outputStarts[i];
             long from = Math.max(first, outputStart);
             long to = Math.min(end, starts[i] + outputEnds[i]);
@@ -244,7 +252,7 @@ public final class FusedTensors {
                 MemorySegment.copy(
                         source,
                         offset + (from - first) * byteSize,
-                        outputs[i],
+                        output(i),
                         (from - outputStart) * byteSize,
                         (to - from) * byteSize);
             }
@@ -258,18 +266,18 @@ public final class FusedTensors {
     }
 
     private boolean isInPlace(int index) {
-        return inputs[index].equals(outputs[index]);
+        return input(index).equals(output(index));
     }
 
-    private void checkSize(String what, int index, MemorySegment memory, long elements) {
-        if (memory.byteSize() != elements * dataType.byteSize()) {
+    private void checkSize(String what, int index, MemorySegment segment, long elements) {
+        if (segment.byteSize() != elements * dataType.byteSize()) {
             throw new IllegalArgumentException(
                     "the %s of fused tensor %d needs %d bytes, but its memory has %d"
                             .formatted(
                                     what,
                                     index,
                                     elements * dataType.byteSize(),
-                                    memory.byteSize()));
+                                    segment.byteSize()));
         }
     }
 }

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 /// How to wait for another rank: spin, then yield or sleep.
 ///
 /// Spinning reacts within a microsecond, but occupies a core that the awaited rank or a compiler
-/// thread may need. So the time to spin adapts: a wait that ends while it spins prolongs it, a wait
-/// that takes longer halves it. On an oversubscribed host (more ranks than cores) and on a virtual
+/// thread may need. So the time to spin adapts: a wait that ends within a millisecond prolongs it, a
+/// wait that takes longer halves it. On an oversubscribed host (more ranks than cores) and on a virtual
 /// thread, whose carrier other ranks may need, a wait yields instead. In the background, beside a
 /// program that computes, it soon sleeps.
 ///
@@ -40,6 +40,7 @@ public final class IdleStrategy {
     private final Clock clock;
     private final boolean oversubscribed;
     private @Nullable SharedParker parker;
+    private @Nullable ProcessorSpread spread;
     private volatile boolean background;
     private long spinNanos = MIN_SPIN_NANOS;
     private boolean waitSpins;
@@ -67,9 +68,15 @@ public final class IdleStrategy {
         prepareWait();
     }
 
-    /// Lets other ranks of the host end the sleeps of this thread.
-    void setParker(SharedParker sharedParker) {
+    /// Lets other ranks of the host end the sleeps of this thread, and gives it a processor of its
+    /// own.
+    void setLocal(SharedParker sharedParker, ProcessorSpread processorSpread) {
         parker = sharedParker;
+        spread = processorSpread;
+    }
+
+    Clock clock() {
+        return clock;
     }
 
     /// Whether the following waits are in the background, beside a program that computes.
@@ -113,12 +120,21 @@ public final class IdleStrategy {
             parker.cancel();
         }
         if (waitSpins) {
-            spinNanos =
-                    phase.compareTo(Phase.YIELDING) < 0
-                            ? Math.min(spinNanos + spinNanos / SPIN_GROWTH_DIVISOR, MAX_SPIN_NANOS)
-                            : Math.max(spinNanos / 2, MIN_SPIN_NANOS);
+            spinNanos = nextSpinNanos();
         }
         prepareWait();
+    }
+
+    /// After a short sleep, the next wait spins for longer than this one took. Otherwise ranks that were
+    /// woken one after the other would sleep again in each operation.
+    private long nextSpinNanos() {
+        if (phase.compareTo(Phase.YIELDING) < 0) {
+            return Math.min(spinNanos + spinNanos / SPIN_GROWTH_DIVISOR, MAX_SPIN_NANOS);
+        }
+        long waited = clock.nanoTime() - waitStartNanos;
+        return waited < MAX_SPIN_NANOS
+                ? Math.min(2 * waited, MAX_SPIN_NANOS)
+                : Math.max(spinNanos / 2, MIN_SPIN_NANOS);
     }
 
     /// Waits a short time, or throws what [Liveness#check] throws.
@@ -183,6 +199,9 @@ public final class IdleStrategy {
             sharedParker.park(nanos);
         } else {
             phase = Phase.SLEEPING;
+            if (spread != null && waitSpins) {
+                spread.leaveSharedProcessor();
+            }
             sharedParker.prepare(); // the caller looks once more before this thread parks
         }
     }

@@ -22,8 +22,14 @@ public final class LocalGroup {
     private final int index;
     private final IdleStrategy idleStrategy;
     private final SharedParker parker;
+    private final OutOfLineCall<MemorySegment> waitLoop = new OutOfLineCall<>(this::waitLoop);
     private final long[] counters = new long[Counter.values().length];
     private long sequence;
+
+    // What waitLoop waits for.
+    private int awaitedMember;
+    private long awaitedOffset;
+    private long awaitedValue;
 
     public LocalGroup(SharedMemory memory, IdleStrategy idleStrategy) {
         this.memory = memory;
@@ -34,7 +40,7 @@ public final class LocalGroup {
             regions[member] = memory.region(member);
         }
         this.parker = new SharedParker(regions, index);
-        idleStrategy.setParker(parker);
+        idleStrategy.setLocal(parker, new ProcessorSpread(regions, index, idleStrategy.clock()));
     }
 
     /// The number of ranks in this group.
@@ -181,8 +187,17 @@ public final class LocalGroup {
         if ((long) LONG.getAcquire(region, offset) >= value) {
             return;
         }
+        awaitedMember = member;
+        awaitedOffset = offset;
+        awaitedValue = value;
+        waitLoop.call(region);
+    }
+
+    private void waitLoop(MemorySegment region) {
+        long offset = awaitedOffset;
+        long value = awaitedValue;
         idleStrategy.reset();
-        parker.awaitMember(member);
+        parker.awaitMember(awaitedMember);
         try {
             while ((long) LONG.getAcquire(region, offset) < value) {
                 idleStrategy.idle();

@@ -33,8 +33,11 @@ public final class RegionLayout {
 
     static final long PARKED_COUNT = PARKED + CACHE_LINE_PAIR;
 
+    /// The word of [ProcessorSpread]: the processor on which the rank waits.
+    static final long PROCESSOR = PARKED_COUNT + CACHE_LINE_PAIR;
+
     /// The rings of control messages between this rank and rank 0 of the process set.
-    static final long FROM_RANK_ZERO = PARKED_COUNT + CACHE_LINE_PAIR;
+    static final long FROM_RANK_ZERO = PROCESSOR + CACHE_LINE_PAIR;
 
     static final long TO_RANK_ZERO = FROM_RANK_ZERO + ByteRing.BYTES;
 

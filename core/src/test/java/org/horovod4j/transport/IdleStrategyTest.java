@@ -118,6 +118,17 @@ class IdleStrategyTest {
                 .startsWith("102 waits ended while spinning, 3 while");
     }
 
+    /// Ranks that a late rank wakes one after the other must not sleep again in the next operation.
+    @Test
+    void shortSleepsMakeTheNextWaitSpinLonger() {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        long wait = MAX_SPIN_NANOS / 2;
+        await(idleStrategy, wait);
+        await(idleStrategy, wait);
+        assertThat(idleStrategy.waits().toString())
+                .startsWith("1 wait ended while spinning, 0 while yielding, 1 while sleeping");
+    }
+
     @Test
     void sleepsSoonInTheBackground() {
         IdleStrategy idleStrategy = idleStrategy(false);

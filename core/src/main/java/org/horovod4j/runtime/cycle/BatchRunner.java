@@ -8,6 +8,7 @@ import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Collective;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.transport.IdleStrategy;
+import org.horovod4j.transport.OutOfLineCall;
 
 import java.util.IdentityHashMap;
 
@@ -26,6 +27,11 @@ final class BatchRunner {
     private final Recorder recorder;
     private final ActivityLog activities;
     private final IdleStrategy idleStrategy;
+    private final OutOfLineCall<Batch> dispatch = new OutOfLineCall<>(this::dispatch);
+
+    // Of the batch that runs.
+    private long stamp;
+    private int divisor;
 
     /// What the recorder gets for each batch of the plan. Cached, because batches run in every
     /// step.
@@ -49,7 +55,7 @@ final class BatchRunner {
         if (recorder.isOn()) {
             runRecorded(batch, stamp(0, number), divisor, collective(batch, false));
         } else {
-            dispatcher.run(batch, stamp(0, number), divisor);
+            run(batch, stamp(0, number), divisor);
         }
         state.complete(number);
     }
@@ -61,20 +67,31 @@ final class BatchRunner {
             Collective known = planned.computeIfAbsent(batch, each -> collective(each, true));
             runRecorded(batch, stamp(planNumber, number), size, known);
         } else {
-            dispatcher.run(batch, stamp(planNumber, number), size);
+            run(batch, stamp(planNumber, number), size);
         }
         state.complete(number);
+    }
+
+    private void run(Batch batch, long batchStamp, int batchDivisor) {
+        stamp = batchStamp;
+        divisor = batchDivisor;
+        dispatch.call(batch);
+    }
+
+    private void dispatch(Batch batch) {
+        dispatcher.run(batch, stamp, divisor);
     }
 
     private static long stamp(long planNumber, long batchNumber) {
         return (planNumber * GOLDEN_RATIO_64 + batchNumber) * GOLDEN_RATIO_64;
     }
 
-    private void runRecorded(Batch batch, long stamp, int divisor, Collective collective) {
+    private void runRecorded(
+            Batch batch, long batchStamp, int batchDivisor, Collective collective) {
         recorder.started(collective);
         activities.open(collective);
         try {
-            dispatcher.run(batch, stamp, divisor);
+            run(batch, batchStamp, batchDivisor);
         } finally {
             activities.close();
             recorder.ended(collective);

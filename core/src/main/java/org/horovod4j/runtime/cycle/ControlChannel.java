@@ -9,6 +9,7 @@ import org.horovod4j.runtime.message.RankMessage;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.OutOfLineCall;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
@@ -34,9 +35,14 @@ final class ControlChannel {
     private final IdleStrategy idleStrategy;
     private final Clock clock;
     private final Consumer<CoordinatorMessage> listener;
+    private final OutOfLineCall<ControlChannel> sendAndReceive =
+            new OutOfLineCall<>(ControlChannel::sendAndReceive);
     private long receivedNanos;
     private long pollPauseNanos;
     private boolean receiving;
+
+    /// Whether the last exchange sent or received anything.
+    private boolean exchanged;
 
     /// @param coordinator on rank 0, else null
     /// @param idleStrategy for waiting until all bytes are sent
@@ -69,8 +75,13 @@ final class ControlChannel {
     ///
     /// @return whether there was anything
     boolean exchange() {
+        sendAndReceive.call(this);
+        return exchanged;
+    }
+
+    private void sendAndReceive() {
         boolean decided = sendDecisions();
-        return receive() || decided;
+        exchanged = receive() || decided;
     }
 
     /// Like [#exchange], while a batch of a plan waits: another rank may have left the plan.

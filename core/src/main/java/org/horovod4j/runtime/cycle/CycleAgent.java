@@ -12,6 +12,7 @@ import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
+import org.horovod4j.transport.OutOfLineCall;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
@@ -56,6 +57,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
     private final CycleThread cycleThread;
     private final AtomicInteger completedJoins = new AtomicInteger();
+    private final OutOfLineCall<TensorEntry<?>> awaitEntry = new OutOfLineCall<>(this::awaitEntry);
     private volatile @Nullable HorovodException closed;
 
     /// A thread of the program that waits while another thread drives. Thread `hvd-cycle` stops
@@ -227,6 +229,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     @Override
     public void await(TensorEntry<?> tensorEntry) {
         waitPredictor.onWait();
+        awaitEntry.call(tensorEntry);
+    }
+
+    private void awaitEntry(TensorEntry<?> tensorEntry) {
         while (!tensorEntry.hasEnded()) {
             if (driver.compareAndSet(null, Thread.currentThread())) {
                 // Cleared while this thread drives: an interrupt would close files and sockets that

@@ -1,0 +1,104 @@
+package org.horovod4j.transport;
+
+import org.horovod4j.natives.ProcessorSet;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.util.BitSet;
+
+/// Moves the waiting thread of a rank to another processor if it shares one with another rank of the
+/// host.
+///
+/// Two ranks that wait for each other in turn never need their processor at the same time, so the
+/// scheduler leaves both on it, even if another processor is idle. Each operation then takes as long
+/// as a wait spins. So each rank writes into its region on which processor it waits. Before it
+/// sleeps, it compares. It stays free to run on all its processors; a rank that is bound to one stays
+/// there.
+final class ProcessorSpread {
+    /// The shortest time between two moves. The scheduler may have a reason to undo one.
+    private static final long PAUSE_NANOS = 1_000_000;
+
+    private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
+
+    private final MemorySegment[] words;
+    private final int index;
+    private final Clock clock;
+    private boolean moved;
+    private long movedNanos;
+
+    ProcessorSpread(MemorySegment[] regions, int index, Clock clock) {
+        this.index = index;
+        this.clock = clock;
+        this.words = new MemorySegment[regions.length];
+        for (int member = 0; member < regions.length; member++) {
+            words[member] = regions[member].asSlice(RegionLayout.PROCESSOR, Integer.BYTES);
+        }
+    }
+
+    /// Moves this thread if another rank waits on the same processor and there is one without a rank.
+    void leaveSharedProcessor() {
+        int processor = ProcessorSet.current();
+        publish(processor);
+        if (processor < 0 || !isShared(processor) || !mayMove()) {
+            return;
+        }
+        ProcessorSet allowed = ProcessorSet.ofCurrentThread().orElse(null);
+        if (allowed == null) {
+            return;
+        }
+        BitSet free = allowed.without(used());
+        if (free.isEmpty()) {
+            return;
+        }
+        int chosen = choose(free);
+        if (ProcessorSet.of(chosen).bindCurrentThread().isEmpty()) {
+            publish(chosen);
+            String _ = allowed.bindCurrentThread(); // cannot fail: it had these before
+        }
+    }
+
+    private void publish(int processor) {
+        INT.setOpaque(words[index], 0L, processor + 1);
+    }
+
+    private boolean isShared(int processor) {
+        for (int member = 0; member < words.length; member++) {
+            if (member != index && waitsOn(member) == processor) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean mayMove() {
+        long now = clock.nanoTime();
+        if (moved && now - movedNanos < PAUSE_NANOS) {
+            return false;
+        }
+        moved = true;
+        movedNanos = now;
+        return true;
+    }
+
+    private BitSet used() {
+        BitSet used = new BitSet();
+        for (int member = 0; member < words.length; member++) {
+            int processor = waitsOn(member);
+            if (processor >= 0) {
+                used.set(processor);
+            }
+        }
+        return used;
+    }
+
+    /// A different one for each rank, as several may move at once.
+    private int choose(BitSet free) {
+        int from = free.nextSetBit(index);
+        return from >= 0 ? from : free.nextSetBit(0);
+    }
+
+    private int waitsOn(int member) {
+        return (int) INT.getOpaque(words[member], 0L) - 1;
+    }
+}
