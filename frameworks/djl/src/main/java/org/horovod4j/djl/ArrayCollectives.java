@@ -169,7 +169,14 @@ public final class ArrayCollectives {
     private static NDArray newArray(NDArray input, Shape shape) {
         NDManager manager = input.getManager();
         Device device = input.getDevice();
-        return manager.create(shape, input.getDataType(), device);
+        if (device.equals(manager.getDevice())) {
+            return manager.create(shape, input.getDataType());
+        }
+        try (NDManager there = manager.newSubManager(device)) {
+            NDArray array = there.create(shape, input.getDataType());
+            array.attach(manager);
+            return array;
+        }
     }
 
     static Shape shape(Tensor tensor) {

@@ -16,7 +16,6 @@ import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.option.FrameworkSettings;
 import org.jspecify.annotations.Nullable;
 
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 
@@ -33,7 +32,7 @@ import java.util.function.UnaryOperator;
 /// | alltoall      | the gradient rows, sent back to the ranks that their rows came from            |
 /// | reducescatter | the gradients of all ranks, gathered; with SUM times the number of ranks       |
 ///
-/// An array is one of engine PyTorch in host memory. The name of a collective is the same on all
+/// An array is one of engine PyTorch, on the CPU or a GPU. The name of a collective is the same on all
 /// ranks, and names that begin with `name + ".gradient"` are used too. Backward must pass through the
 /// result on every rank or on none.
 ///
@@ -41,8 +40,8 @@ import java.util.function.UnaryOperator;
 /// NaN, because DJL cannot throw there. The exception is thrown by the next
 /// [DistributedOptimizer#synchronize], `trainer.step()` with such an optimizer, or call of this class.
 ///
-/// All methods throw `UnsupportedOperationException` when backward cannot run a collective: the engine
-/// or its version has no hooks, or the array is on a GPU.
+/// All methods throw `UnsupportedOperationException` when backward cannot run a collective, because the
+/// engine or its version has no hooks.
 public final class DifferentiableCollectives {
     /// All bits set: NaN in every type of floating-point numbers.
     private static final byte NAN = (byte) 0xFF;
@@ -211,7 +210,9 @@ public final class DifferentiableCollectives {
         NDArray inPlace(UnaryOperator<Tensor> forward, UnaryOperator<Tensor> backward) {
             // new contiguous memory that is part of the graph; duplicate() is not part of it
             NDArray result = array.flatten().add(0);
-            Tensor _ = forward.apply(Tensor.of(memory(result), dataType, shape));
+            TensorView elements = TensorView.of(result);
+            Tensor _ = forward.apply(Tensor.of(elements.tensor().segment(), dataType, shape));
+            elements.writeBack();
             if (hooks.requiresGradient(result)) {
                 hooks.transformGradient(
                         result,
@@ -237,12 +238,18 @@ public final class DifferentiableCollectives {
         NDArray connect(Tensor value, int factor, UnaryOperator<Tensor> backward) {
             NDManager manager = array.getManager();
             // an array, since DJL frees a number before backward reads it
-            NDArray factors = manager.full(new ai.djl.ndarray.types.Shape(1), factor);
-            NDArray input = array.flatten().mul(factors.toType(array.getDataType(), false));
+            NDArray factors =
+                    manager.full(new ai.djl.ndarray.types.Shape(1), factor)
+                            .toType(array.getDataType(), false)
+                            .toDevice(array.getDevice(), false);
+            NDArray input = array.flatten().mul(factors);
             NDArray result =
-                    manager.zeros(ArrayCollectives.shape(value), array.getDataType())
+                    manager.zeros(
+                                    ArrayCollectives.shape(value),
+                                    array.getDataType(),
+                                    array.getDevice())
                             .add(input.sum());
-            memory(result).copyFrom(value.segment());
+            access.write(result, value.segment());
             if (hooks.requiresGradient(result)) {
                 AtomicReference<@Nullable Tensor> inputGradient = new AtomicReference<>();
                 hooks.transformGradient(
@@ -263,11 +270,6 @@ public final class DifferentiableCollectives {
                         });
             }
             return result;
-        }
-
-        private MemorySegment memory(NDArray result) {
-            return access.memory(result)
-                    .orElseThrow(() -> unsupported("the array is not on the host"));
         }
     }
 }

@@ -50,7 +50,16 @@ final class TestTraining implements AutoCloseable {
 
     /// @param wrap creates the optimizer for an initialised block
     TestTraining(Block block, Function<Block, ? extends Optimizer> wrap, Shape... inputs) {
-        this(initialised(block, inputs), wrap, inputs);
+        this(Device.cpu(), block, wrap, inputs);
+    }
+
+    /// @param wrap creates the optimizer for an initialised block
+    TestTraining(
+            Device device,
+            Block block,
+            Function<Block, ? extends Optimizer> wrap,
+            Shape... inputs) {
+        this(initialised(device, block, inputs), wrap, inputs);
     }
 
     private TestTraining(Model model, Function<Block, ? extends Optimizer> wrap, Shape... inputs) {
@@ -60,18 +69,18 @@ final class TestTraining implements AutoCloseable {
                 model.newTrainer(
                         new DefaultTrainingConfig(Loss.l2Loss())
                                 .optOptimizer(optimizer)
-                                .optDevices(new Device[] {Device.cpu()}));
+                                .optDevices(new Device[] {model.getNDManager().getDevice()}));
         trainer.initialize(inputs);
     }
 
-    private static Model model(Block block) {
-        Model model = Model.newInstance("trial", Device.cpu(), "PyTorch");
+    private static Model model(Device device, Block block) {
+        Model model = Model.newInstance("trial", device, "PyTorch");
         model.setBlock(block);
         return model;
     }
 
-    private static Model initialised(Block block, Shape... inputs) {
-        Model model = model(block);
+    private static Model initialised(Device device, Block block, Shape... inputs) {
+        Model model = model(device, block);
         block.setInitializer(new SineInitializer(), (Parameter _) -> true);
         block.initialize(model.getNDManager(), DataType.FLOAT32, inputs);
         return model;
@@ -79,7 +88,7 @@ final class TestTraining implements AutoCloseable {
 
     /// A network that is loaded from the folder of `Model.save`.
     static TestTraining loaded(Path folder, Function<Block, ? extends Optimizer> wrap) {
-        Model model = model(network());
+        Model model = model(Device.cpu(), network());
         try {
             model.load(folder);
         } catch (IOException | MalformedModelException e) {

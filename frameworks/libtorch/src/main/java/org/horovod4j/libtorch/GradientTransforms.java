@@ -101,7 +101,7 @@ final class GradientTransforms {
         }
         try (TorchTensors.OwnedTensor copy = copied) {
             run(transform.action, copy.memory());
-            copy.swap(result);
+            tensors.store(copy, gradient, result);
         }
     }
 
@@ -149,7 +149,7 @@ final class GradientTransforms {
     private void putNan(long gradient, MemorySegment result) {
         try (TorchTensors.OwnedTensor nothing = tensors.newRowMajor(gradient)) {
             nothing.memory().fill(NAN);
-            nothing.swap(result);
+            tensors.store(nothing, gradient, result);
         }
     }
 

@@ -41,6 +41,8 @@ public final class TorchTensors {
     private final MethodHandle sizes;
     private final MethodHandle strides;
     private final MethodHandle elementType;
+    private final MethodHandle deviceType;
+    private final MethodHandle deviceIndex;
     private final MethodHandle storageSize;
     private final MethodHandle tensorFromMemory;
     private final MethodHandle setStorage;
@@ -64,6 +66,8 @@ public final class TorchTensors {
         sizes = library.criticalFunction("aoti_torch_get_sizes", binary);
         strides = library.criticalFunction("aoti_torch_get_strides", binary);
         elementType = library.criticalFunction("aoti_torch_get_dtype", binary);
+        deviceType = library.criticalFunction("aoti_torch_get_device_type", binary);
+        deviceIndex = library.criticalFunction("aoti_torch_get_device_index", binary);
         storageSize = library.criticalFunction("aoti_torch_get_storage_size", binary);
         tensorFromMemory =
                 library.function(
@@ -193,28 +197,32 @@ public final class TorchTensors {
         return result[0];
     }
 
+    /// Copies the elements of a dense tensor on any device, in row-major order.
+    ///
+    /// @param into memory of the size of the tensor
+    /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
+    public void read(long tensor, MemorySegment into) {
+        try (OwnedTensor clone = cloneRowMajor(tensor)) {
+            into.copyFrom(clone.memory());
+        }
+    }
+
+    /// Overwrites the elements of a dense tensor on any device.
+    ///
+    /// @param from the elements in row-major order
+    /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
+    public void write(long tensor, MemorySegment from) {
+        try (OwnedTensor source = newRowMajor(tensor)) {
+            source.memory().copyFrom(from);
+            copy(source.address(), tensor);
+        }
+    }
+
     /// A copy in row-major order, in host memory.
     ///
     /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
     public OwnedTensor cloneRowMajor(long tensor) {
-        OwnedTensor clone = newRowMajor(tensor);
-        try {
-            autograd.withGradMode(
-                    false,
-                    () ->
-                            check(
-                                    "aoti_torch_copy_",
-                                    () ->
-                                            (int)
-                                                    copy.invokeExact(
-                                                            at(clone.address()),
-                                                            at(tensor),
-                                                            BLOCKING)));
-            return clone;
-        } catch (RuntimeException | Error e) {
-            clone.close();
-            throw e;
-        }
+        return copiedInto(newRowMajor(tensor), tensor);
     }
 
     /// A tensor of the same shape and type, in row-major order, in host memory. Its elements are not
@@ -222,6 +230,26 @@ public final class TorchTensors {
     ///
     /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
     OwnedTensor newRowMajor(long like) {
+        return newRowMajor(like, HOST, 0);
+    }
+
+    /// Stores a tensor with the elements of `host` in `slot`, on the device of `like`.
+    ///
+    /// @param host a tensor in host memory; its holder still closes it
+    /// @throws IllegalStateException when libtorch fails, for example when memory is exhausted
+    void store(OwnedTensor host, long like, MemorySegment slot) {
+        int device = (int) queryLong("aoti_torch_get_device_type", deviceType, like);
+        if (device == HOST) {
+            host.swap(slot);
+            return;
+        }
+        int index = (int) queryLong("aoti_torch_get_device_index", deviceIndex, like);
+        try (OwnedTensor there = copiedInto(newRowMajor(like, device, index), host.address())) {
+            there.swap(slot);
+        }
+    }
+
+    private OwnedTensor newRowMajor(long like, int device, int index) {
         long[] sizes = sizes(like);
         int type = elementType(like);
         try (Arena arena = Arena.ofConfined()) {
@@ -237,11 +265,31 @@ public final class TorchTensors {
                                             sizesAt,
                                             stridesAt,
                                             type,
-                                            HOST,
-                                            0,
+                                            device,
+                                            index,
                                             result));
             return new OwnedTensor(result);
         }
+    }
+
+    private OwnedTensor copiedInto(OwnedTensor target, long source) {
+        try {
+            copy(source, target.address());
+            return target;
+        } catch (RuntimeException | Error e) {
+            target.close();
+            throw e;
+        }
+    }
+
+    /// Waits until the elements are there, also if a device copies them. Autograd does not record it.
+    private void copy(long source, long target) {
+        autograd.withGradMode(
+                false,
+                () ->
+                        check(
+                                "aoti_torch_copy_",
+                                () -> (int) copy.invokeExact(at(target), at(source), BLOCKING)));
     }
 
     /// The indices of a sparse tensor. Does not throw for a tensor in coordinate format.

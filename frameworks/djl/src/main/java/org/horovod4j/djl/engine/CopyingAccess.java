@@ -29,7 +29,7 @@ final class CopyingAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        SizeCheck.requireSameSize("moveInto", array, memory);
+        CopyCheck.requireSameSize("moveInto", array, memory);
         return false;
     }
 

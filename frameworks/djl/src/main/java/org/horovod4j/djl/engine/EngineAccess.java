@@ -36,7 +36,7 @@ public interface EngineAccess {
     ///
     /// @param into memory of the size of the array
     default void read(NDArray array, MemorySegment into) {
-        SizeCheck.requireSameSize("read", array, into);
+        CopyCheck.requireSameSize("read", array, into);
         memory(array).ifPresentOrElse(into::copyFrom, () -> NDArrayBytes.read(array, into));
     }
 
@@ -44,7 +44,7 @@ public interface EngineAccess {
     ///
     /// @param from memory of the size of the array
     default void write(NDArray array, MemorySegment from) {
-        SizeCheck.requireSameSize("write", array, from);
+        CopyCheck.requireSameSize("write", array, from);
         memory(array)
                 .ifPresentOrElse(
                         memory -> memory.copyFrom(from), () -> NDArrayBytes.write(array, from));

@@ -57,7 +57,7 @@ final class MxNetAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        SizeCheck.requireSameSize("moveInto", array, memory);
+        CopyCheck.requireSameSize("moveInto", array, memory);
         return false;
     }
 

@@ -1,5 +1,6 @@
 package org.horovod4j.djl.engine;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 
@@ -12,12 +13,17 @@ final class NDArrayBytes {
     private NDArrayBytes() {}
 
     static void read(NDArray array, MemorySegment into) {
-        if (!array.isSparse()) {
+        if (array.isSparse()) {
+            try (NDArray dense = array.toDense()) {
+                read(dense, into);
+            }
+        } else if (array.getDevice().equals(Device.cpu())) {
             into.copyFrom(MemorySegment.ofBuffer(array.toByteBuffer()));
-            return;
-        }
-        try (NDArray dense = array.toDense()) {
-            into.copyFrom(MemorySegment.ofBuffer(dense.toByteBuffer()));
+        } else {
+            // toByteBuffer of PyTorch keeps its copy on the host until the manager is closed
+            try (NDArray onHost = array.toDevice(Device.cpu(), true)) {
+                read(onHost, into);
+            }
         }
     }
 
@@ -39,11 +45,7 @@ final class NDArrayBytes {
     }
 
     private static ByteBuffer buffer(NDArray array, MemorySegment from) {
-        if (array.isSparse()) {
-            throw new UnsupportedOperationException(
-                    "cannot write all elements of the sparse array %s: make it dense first"
-                            .formatted(array.getShape()));
-        }
+        CopyCheck.requireDense(array);
         if (from.byteSize() > Integer.MAX_VALUE) {
             throw new UnsupportedOperationException(
                     "cannot copy the %d bytes of the array %s: DJL copies at most 2 GiB at a time"

@@ -18,7 +18,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// PyTorch: direct access to the memory of host tensors, and hooks, through libtorch.
+/// PyTorch: direct access to the memory of host tensors, copies of others, and hooks, through libtorch.
 final class PyTorchAccess implements EngineAccess {
     static final String ENGINE = "PyTorch";
 
@@ -62,6 +62,28 @@ final class PyTorchAccess implements EngineAccess {
                 : Optional.empty();
     }
 
+    /// Copies with libtorch: DJL would keep its copy of an array on a GPU until the manager is closed.
+    @Override
+    public void read(NDArray array, MemorySegment into) {
+        CopyCheck.requireSameSize("read", array, into);
+        if (array.isSparse()) {
+            try (NDArray dense = array.toDense()) {
+                torch.read(handle(dense), into);
+            }
+        } else {
+            memory(array).ifPresentOrElse(into::copyFrom, () -> torch.read(handle(array), into));
+        }
+    }
+
+    @Override
+    public void write(NDArray array, MemorySegment from) {
+        CopyCheck.requireSameSize("write", array, from);
+        CopyCheck.requireDense(array);
+        memory(array)
+                .ifPresentOrElse(
+                        memory -> memory.copyFrom(from), () -> torch.write(handle(array), from));
+    }
+
     private static boolean isOnHost(NDArray array) {
         return array.getDevice().equals(Device.cpu());
     }
@@ -79,7 +101,7 @@ final class PyTorchAccess implements EngineAccess {
 
     @Override
     public boolean moveInto(NDArray array, MemorySegment memory) {
-        SizeCheck.requireSameSize("moveInto", array, memory);
+        CopyCheck.requireSameSize("moveInto", array, memory);
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
                     "moveInto: an array cannot be moved into memory on the heap");

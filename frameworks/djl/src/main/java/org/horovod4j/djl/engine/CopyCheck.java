@@ -4,10 +4,11 @@ import ai.djl.ndarray.NDArray;
 
 import java.lang.foreign.MemorySegment;
 
-/// Checks the size of memory against that of an array, to prevent an overrun.
-final class SizeCheck {
-    private SizeCheck() {}
+/// Checks that an array and memory can be copied into each other.
+final class CopyCheck {
+    private CopyCheck() {}
 
+    /// Prevents an overrun.
     static void requireSameSize(String action, NDArray array, MemorySegment memory) {
         long expected = DataTypes.byteSize(array);
         if (memory.byteSize() != expected) {
@@ -19,6 +20,14 @@ final class SizeCheck {
                                     array.getDataType(),
                                     expected,
                                     memory.byteSize()));
+        }
+    }
+
+    static void requireDense(NDArray array) {
+        if (array.isSparse()) {
+            throw new UnsupportedOperationException(
+                    "cannot write all elements of the sparse array %s: make it dense first"
+                            .formatted(array.getShape()));
         }
     }
 }
