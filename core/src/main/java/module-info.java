@@ -35,6 +35,10 @@ module org.horovod4j.core {
             org.horovod4j.launcher,
             org.horovod4j.libtorch,
             org.horovod4j.tensorflow;
+    exports org.horovod4j.natives to
+            org.horovod4j.djl,
+            org.horovod4j.libtorch,
+            org.horovod4j.tensorflow;
     exports org.horovod4j.network to
             org.horovod4j.launcher;
     exports org.horovod4j.option to

@@ -38,16 +38,17 @@ public final class Futex {
             if (!System.getProperty("os.name").equals("Linux") || NUMBER < 0) {
                 return null;
             }
-            return CLibrary.find(
-                    "syscall",
-                    FunctionDescriptor.of(
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.ADDRESS,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.ADDRESS),
-                    Linker.Option.firstVariadicArg(1));
+            return NativeLibrary.findInSystem(
+                            "syscall",
+                            FunctionDescriptor.of(
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.ADDRESS,
+                                    ValueLayout.JAVA_INT,
+                                    ValueLayout.JAVA_INT,
+                                    ValueLayout.ADDRESS),
+                            Linker.Option.firstVariadicArg(1))
+                    .orElse(null);
         }
     }
 
@@ -75,12 +76,8 @@ public final class Futex {
 
     private static long call(
             MethodHandle handle, MemorySegment word, int operation, int value, MemorySegment time) {
-        try {
-            return (long) handle.invokeExact(SystemCall.NUMBER, word, operation, value, time);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("a system call throws nothing", e);
-        }
+        return NativeLibrary.call(
+                "syscall",
+                () -> (long) handle.invokeExact(SystemCall.NUMBER, word, operation, value, time));
     }
 }

@@ -22,16 +22,24 @@ public final class ProcessorSet {
 
     private final BitSet processors;
 
-    /// The functions of the C library, linked when one of them is first needed. Null where the system
-    /// has none.
-    private static final class Functions {
-        static final @Nullable MethodHandle GET = link("sched_getaffinity");
-        static final @Nullable MethodHandle SET = link("sched_setaffinity");
-        static final @Nullable MethodHandle CURRENT =
-                CLibrary.find(
-                        "sched_getcpu",
-                        FunctionDescriptor.of(ValueLayout.JAVA_INT),
-                        Linker.Option.critical(false));
+    // Functions of the C library, each linked when it is first needed; null where the system has
+    // none.
+
+    private static final class GetAffinity {
+        static final @Nullable MethodHandle FUNCTION = link("sched_getaffinity");
+    }
+
+    private static final class SetAffinity {
+        static final @Nullable MethodHandle FUNCTION = link("sched_setaffinity");
+    }
+
+    private static final class GetProcessor {
+        static final @Nullable MethodHandle FUNCTION =
+                NativeLibrary.findInSystem(
+                                "sched_getcpu",
+                                FunctionDescriptor.of(ValueLayout.JAVA_INT),
+                                Linker.Option.critical(false))
+                        .orElse(null);
     }
 
     private ProcessorSet(BitSet processors) {
@@ -47,19 +55,15 @@ public final class ProcessorSet {
 
     /// The processor that the calling thread runs on, or a negative number where it is not known.
     public static int current() {
-        MethodHandle function = Functions.CURRENT;
-        try {
-            return function == null ? -1 : (int) function.invokeExact();
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("a function of the C library throws nothing", e);
-        }
+        MethodHandle function = GetProcessor.FUNCTION;
+        return function == null
+                ? -1
+                : NativeLibrary.call("sched_getcpu", () -> (int) function.invokeExact());
     }
 
     /// The processors of the calling thread; empty where they cannot be read.
     public static Optional<ProcessorSet> ofCurrentThread() {
-        MethodHandle function = Functions.GET;
+        MethodHandle function = GetAffinity.FUNCTION;
         if (function == null) {
             return Optional.empty();
         }
@@ -76,10 +80,10 @@ public final class ProcessorSet {
     ///
     /// @return why it cannot; empty if it does
     public String bindCurrentThread() {
-        if (!CLibrary.isEnabled()) {
+        if (!NativeLibrary.isEnabled()) {
             return "the JVM was started without --enable-native-access=ALL-UNNAMED";
         }
-        MethodHandle function = Functions.SET;
+        MethodHandle function = SetAffinity.FUNCTION;
         if (function == null) {
             return "this system has no sched_setaffinity";
         }
@@ -101,24 +105,21 @@ public final class ProcessorSet {
     }
 
     private static @Nullable MethodHandle link(String name) {
-        return CLibrary.find(
-                name,
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_LONG,
-                        ValueLayout.ADDRESS));
+        return NativeLibrary.findInSystem(
+                        name,
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.ADDRESS))
+                .orElse(null);
     }
 
     /// @return 0 if the call succeeds
     private static int call(MethodHandle function, MemorySegment set) {
         int callingThread = 0;
-        try {
-            return (int) function.invokeExact(callingThread, (long) BYTES, set);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("a function of the C library throws nothing", e);
-        }
+        return NativeLibrary.call(
+                "sched_setaffinity or sched_getaffinity",
+                () -> (int) function.invokeExact(callingThread, (long) BYTES, set));
     }
 }

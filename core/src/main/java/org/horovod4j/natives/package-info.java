@@ -1,8 +1,9 @@
-/// Functions of Linux's C library. Everything works without them, with less comfort: callers ask first
-/// whether a function is there.
+/// Functions of native libraries, and two of Linux's C library. Everything works without the latter,
+/// with less comfort: callers ask first whether a function is there.
 ///
-/// Start with [CLibrary], which finds a function, then [Futex] (sleep until another process wakes the
-/// thread) and [ProcessorSet] (the processors of a thread).
+/// Start with [NativeLibrary], which links and calls functions of any library, also for the adapters of
+/// frameworks. Then [Futex] (sleep until another process wakes the thread) and [ProcessorSet] (the
+/// processors of a thread).
 ///
 /// - May depend on: the JDK alone.
 @NullMarked

@@ -2,7 +2,8 @@ package org.horovod4j.libtorch;
 
 import static org.horovod4j.libtorch.LibTorch.POINTER;
 import static org.horovod4j.libtorch.LibTorch.at;
-import static org.horovod4j.libtorch.LibTorch.run;
+import static org.horovod4j.natives.NativeLibrary.call;
+import static org.horovod4j.natives.NativeLibrary.execute;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
@@ -53,7 +54,7 @@ public final class Autograd {
     /// one.
     public boolean requiresGrad(long tensor) {
         MemorySegment implementation = at(tensor).reinterpret(POINTER).get(ADDRESS, 0);
-        return run(
+        return call(
                 "TensorImpl::requires_grad",
                 () -> (boolean) requiresGrad.invokeExact(implementation));
     }
@@ -64,19 +65,18 @@ public final class Autograd {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment noInputs = arena.allocate(ARRAY_REF);
             MemorySegment noGradient = arena.allocate(2 * POINTER, POINTER);
-            run(
+            execute(
                     "at::_backward",
                     () -> {
                         backward.invokeExact(
                                 at(tensor), noInputs, noGradient, EMPTY_OPTIONAL, false);
-                        return true;
                     });
         }
     }
 
     /// Runs `action` on this thread with recording switched on or off.
     public void withGradMode(boolean recorded, Runnable action) {
-        boolean before = run("GradMode::is_enabled", () -> (boolean) isGradMode.invokeExact());
+        boolean before = call("GradMode::is_enabled", () -> (boolean) isGradMode.invokeExact());
         setGradMode(recorded);
         try {
             action.run();
@@ -86,11 +86,10 @@ public final class Autograd {
     }
 
     private void setGradMode(boolean recorded) {
-        run(
+        execute(
                 "GradMode::set_enabled",
                 () -> {
                     setGradMode.invokeExact(recorded);
-                    return true;
                 });
     }
 }

@@ -2,7 +2,7 @@ package org.horovod4j.libtorch;
 
 import static org.horovod4j.libtorch.LibTorch.POINTER;
 import static org.horovod4j.libtorch.LibTorch.at;
-import static org.horovod4j.libtorch.LibTorch.run;
+import static org.horovod4j.natives.NativeLibrary.call;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
@@ -103,7 +103,7 @@ final class FunctionObjects {
             function.setAtIndex(JAVA_LONG, 0, id);
             function.setAtIndex(ADDRESS, MANAGER, manager);
             function.setAtIndex(ADDRESS, INVOKER, invoker);
-            run("_register_hook", () -> (int) registerHook.invokeExact(at(tensor), function));
+            call("_register_hook", () -> (int) registerHook.invokeExact(at(tensor), function));
         }
     }
 

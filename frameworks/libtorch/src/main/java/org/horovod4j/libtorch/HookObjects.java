@@ -1,7 +1,8 @@
 package org.horovod4j.libtorch;
 
 import static org.horovod4j.libtorch.LibTorch.at;
-import static org.horovod4j.libtorch.LibTorch.run;
+import static org.horovod4j.natives.NativeLibrary.call;
+import static org.horovod4j.natives.NativeLibrary.execute;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -67,11 +68,10 @@ final class HookObjects {
         MemorySegment hook = newHook(vtable, id);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment uniquePointer = arena.allocateFrom(ADDRESS, hook);
-            run(
+            execute(
                     "set_post_acc_grad_hooks",
                     () -> {
                         setHook.invokeExact(at(tensor), uniquePointer);
-                        return true;
                     });
         }
     }
@@ -79,7 +79,7 @@ final class HookObjects {
     /// A hook allocated by malloc; its destructor frees it.
     private MemorySegment newHook(MemorySegment vtable, long id) {
         MemorySegment hook =
-                run("malloc", () -> (MemorySegment) malloc.invokeExact(HOOK.byteSize()))
+                call("malloc", () -> (MemorySegment) malloc.invokeExact(HOOK.byteSize()))
                         .reinterpret(HOOK.byteSize());
         if (hook.address() == 0) {
             throw new OutOfMemoryError(

@@ -2,15 +2,15 @@ package org.horovod4j.libtorch;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 
-import java.lang.foreign.Arena;
+import org.horovod4j.natives.NativeLibrary;
+
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 
-/// Finds the functions of libtorch, calls them, and creates functions that libtorch can call.
+/// The functions of libtorch.
 ///
 /// A tensor is given as the address of an `at::Tensor`. The functions `aoti_torch_…` take the same
 /// address: they are a stable C interface and return an error code. Functions with mangled names are
@@ -21,12 +21,10 @@ public final class LibTorch {
 
     static final long POINTER = ADDRESS.byteSize();
 
-    private final String name;
-    private final SymbolLookup symbols;
+    private final NativeLibrary library;
 
-    private LibTorch(String name, SymbolLookup symbols) {
-        this.name = name;
-        this.symbols = symbols;
+    private LibTorch(NativeLibrary library) {
+        this.library = library;
     }
 
     /// Opens a library by the name that it was built with, if a binding has loaded it, or by its
@@ -34,17 +32,12 @@ public final class LibTorch {
     ///
     /// @throws UnsupportedOperationException when there is no such library
     static LibTorch open(String nameOrPath) {
-        try {
-            return new LibTorch(nameOrPath, SymbolLookup.libraryLookup(nameOrPath, Arena.global()));
-        } catch (IllegalArgumentException e) {
-            throw new UnsupportedOperationException(
-                    "%s is not loaded in this process".formatted(nameOrPath), e);
-        }
+        return new LibTorch(NativeLibrary.open(nameOrPath));
     }
 
     /// @throws UnsupportedOperationException when the library does not have it
     MethodHandle function(String name, FunctionDescriptor descriptor) {
-        return Linker.nativeLinker().downcallHandle(symbol(name), descriptor);
+        return library.function(name, descriptor);
     }
 
     /// A short function that neither blocks nor calls back. The call skips the JVM's thread state
@@ -52,33 +45,19 @@ public final class LibTorch {
     ///
     /// @throws UnsupportedOperationException when the library does not have it
     MethodHandle criticalFunction(String name, FunctionDescriptor descriptor) {
-        return Linker.nativeLinker()
-                .downcallHandle(symbol(name), descriptor, Linker.Option.critical(true));
+        return library.function(name, descriptor, Linker.Option.critical(true));
     }
 
     /// @throws UnsupportedOperationException when the library does not have it
     MemorySegment symbol(String name) {
-        return symbols.find(name)
-                .orElseThrow(
-                        () ->
-                                new UnsupportedOperationException(
-                                        "%s does not have the function %s"
-                                                .formatted(this.name, name)));
+        return library.symbol(name);
     }
 
     /// The address of a function that libtorch can call. It must not throw. It is never freed.
     ///
     /// @param type an interface with one method, `called`
     static <T> MemorySegment callback(Class<T> type, T callback, FunctionDescriptor descriptor) {
-        try {
-            MethodHandle method =
-                    MethodHandles.lookup().findVirtual(type, "called", descriptor.toMethodType());
-            return Linker.nativeLinker()
-                    .upcallStub(method.bindTo(callback), descriptor, Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(
-                    "libtorch cannot call a %s".formatted(type.getSimpleName()), e);
-        }
+        return NativeLibrary.callback(MethodHandles.lookup(), type, callback, descriptor);
     }
 
     /// A pointer argument.
@@ -89,26 +68,12 @@ public final class LibTorch {
     /// Calls a function of the C interface.
     ///
     /// @throws IllegalStateException when it returns an error
-    static void check(String name, Call<Integer> call) {
-        int error = run(name, call);
+    static void check(String name, NativeLibrary.Call<Integer> call) {
+        int error = NativeLibrary.call(name, call);
         if (error != 0) {
             throw new IllegalStateException(
                     "%s of libtorch failed with error %d; its message is on standard error"
                             .formatted(name, error));
         }
-    }
-
-    static <T> T run(String name, Call<T> call) {
-        try {
-            return call.run();
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException("%s of libtorch cannot be called".formatted(name), e);
-        }
-    }
-
-    interface Call<T> {
-        T run() throws Throwable;
     }
 }

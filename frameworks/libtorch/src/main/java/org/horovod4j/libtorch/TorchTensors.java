@@ -3,7 +3,7 @@ package org.horovod4j.libtorch;
 import static org.horovod4j.libtorch.LibTorch.POINTER;
 import static org.horovod4j.libtorch.LibTorch.at;
 import static org.horovod4j.libtorch.LibTorch.check;
-import static org.horovod4j.libtorch.LibTorch.run;
+import static org.horovod4j.natives.NativeLibrary.call;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -307,7 +307,7 @@ public final class TorchTensors {
     private OwnedTensor callReturningTensor(String name, TensorFunction function) {
         try (Arena arena = Arena.ofConfined()) {
             OwnedTensor tensor = newUndefined(arena);
-            tensor.swap(run(name, () -> function.call(arena)));
+            tensor.swap(call(name, () -> function.call(arena)));
             return tensor;
         }
     }

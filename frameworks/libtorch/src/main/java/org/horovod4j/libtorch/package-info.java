@@ -12,7 +12,7 @@
 /// MemorySegment bytes = torch.tensors().memory(tensorAddress, byteSize);
 /// ```
 ///
-/// - May depend on: `org.horovod4j.log`, `org.horovod4j.option`.
+/// - May depend on: `org.horovod4j.log`, `org.horovod4j.natives`, `org.horovod4j.option`.
 /// - Invariant: no exception leaves a function that libtorch calls, since that would end the JVM.
 @NullMarked
 package org.horovod4j.libtorch;

@@ -1,14 +1,16 @@
 package org.horovod4j.djl.engine;
 
+import static org.horovod4j.natives.NativeLibrary.call;
+
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.horovod4j.natives.NativeLibrary;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
 /// The functions of MXNet's C interface that are needed here. Each returns 0, or another value after
@@ -18,7 +20,6 @@ final class LibMxNet {
     private static final String LIBRARY = "libmxnet.so";
     private static final long MAX_MESSAGE_BYTES = 1 << 16;
 
-    private final SymbolLookup symbols;
     private final MethodHandle waitToRead;
     private final MethodHandle waitToWrite;
     private final MethodHandle getData;
@@ -28,31 +29,18 @@ final class LibMxNet {
     ///
     /// @throws UnsupportedOperationException when the library is not loaded or lacks a function
     static LibMxNet find() {
-        try {
-            return new LibMxNet(SymbolLookup.libraryLookup(LIBRARY, Arena.global()));
-        } catch (IllegalArgumentException e) {
-            throw new UnsupportedOperationException(
-                    "%s is not loaded in this process".formatted(LIBRARY), e);
-        }
+        return new LibMxNet(NativeLibrary.open(LIBRARY));
     }
 
-    private LibMxNet(SymbolLookup symbols) {
-        this.symbols = symbols;
-        waitToRead = function("MXNDArrayWaitToRead", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-        waitToWrite = function("MXNDArrayWaitToWrite", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-        getData = function("MXNDArrayGetData", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
-        getLastError = function("MXGetLastError", FunctionDescriptor.of(ADDRESS));
-    }
-
-    private MethodHandle function(String name, FunctionDescriptor descriptor) {
-        MemorySegment address =
-                symbols.find(name)
-                        .orElseThrow(
-                                () ->
-                                        new UnsupportedOperationException(
-                                                "%s does not have the function %s"
-                                                        .formatted(LIBRARY, name)));
-        return Linker.nativeLinker().downcallHandle(address, descriptor);
+    private LibMxNet(NativeLibrary library) {
+        waitToRead =
+                library.function("MXNDArrayWaitToRead", FunctionDescriptor.of(JAVA_INT, ADDRESS));
+        waitToWrite =
+                library.function("MXNDArrayWaitToWrite", FunctionDescriptor.of(JAVA_INT, ADDRESS));
+        getData =
+                library.function(
+                        "MXNDArrayGetData", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
+        getLastError = library.function("MXGetLastError", FunctionDescriptor.of(ADDRESS));
     }
 
     /// Waits until all writes to the array are done.
@@ -74,23 +62,13 @@ final class LibMxNet {
         return MemorySegment.ofAddress(address);
     }
 
-    private void check(String name, Call call) {
-        try {
-            if (call.run() != 0) {
-                MemorySegment reason = (MemorySegment) getLastError.invokeExact();
-                throw new IllegalStateException(
-                        "%s of MXNet failed: %s"
-                                .formatted(
-                                        name, reason.reinterpret(MAX_MESSAGE_BYTES).getString(0)));
-            }
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException("%s of MXNet cannot be called".formatted(name), e);
+    private void check(String name, NativeLibrary.Call<Integer> function) {
+        if (call(name, function) != 0) {
+            MemorySegment reason =
+                    call("MXGetLastError", () -> (MemorySegment) getLastError.invokeExact());
+            throw new IllegalStateException(
+                    "%s of MXNet failed: %s"
+                            .formatted(name, reason.reinterpret(MAX_MESSAGE_BYTES).getString(0)));
         }
-    }
-
-    private interface Call {
-        int run() throws Throwable;
     }
 }

@@ -5,9 +5,10 @@ import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.horovod4j.natives.NativeLibrary;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
@@ -40,10 +41,8 @@ final class DoneCallback implements Runnable {
             return new Functions(
                     library.function(
                             "TF_RunAsyncOpKernelDoneCallback", FunctionDescriptor.ofVoid(ADDRESS)),
-                    Linker.nativeLinker()
-                            .downcallHandle(
-                                    FunctionDescriptor.of(
-                                            JAVA_BOOLEAN, ADDRESS, ADDRESS, JAVA_INT)));
+                    NativeLibrary.functionAtAddress(
+                            FunctionDescriptor.of(JAVA_BOOLEAN, ADDRESS, ADDRESS, JAVA_INT)));
         }
     }
 
@@ -65,11 +64,10 @@ final class DoneCallback implements Runnable {
 
     /// Calls the function where TensorFlow has put it, before the kernel returns.
     static void callInPlace(Functions functions, MemorySegment function) {
-        LibTensorFlow.run(
+        NativeLibrary.execute(
                 "TF_RunAsyncOpKernelDoneCallback",
                 () -> {
                     functions.call.invokeExact(function);
-                    return true;
                 });
     }
 
@@ -78,7 +76,7 @@ final class DoneCallback implements Runnable {
     public void run() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment function = arena.allocateFrom(JAVA_LONG, words);
-            LibTensorFlow.run(
+            NativeLibrary.call(
                     "TF_RunAsyncOpKernelDoneCallback",
                     () -> {
                         functions.call.invokeExact(function);

@@ -1,6 +1,7 @@
 package org.horovod4j.tensorflow.kernel;
 
-import static org.horovod4j.tensorflow.kernel.LibTensorFlow.run;
+import static org.horovod4j.natives.NativeLibrary.call;
+import static org.horovod4j.natives.NativeLibrary.execute;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
@@ -153,7 +154,7 @@ final class KernelApi {
     }
 
     int inputCount(MemorySegment context) {
-        return run("TF_NumInputs", () -> (int) inputCount.invokeExact(context));
+        return call("TF_NumInputs", () -> (int) inputCount.invokeExact(context));
     }
 
     NativeTensor input(MemorySegment context, int index) {
@@ -224,27 +225,26 @@ final class KernelApi {
     }
 
     void delete(NativeTensor tensor) {
-        run(
+        execute(
                 "TF_DeleteTensor",
                 () -> {
                     deleteTensor.invokeExact(tensor.address);
-                    return true;
                 });
     }
 
     private NativeTensor view(MemorySegment tensor) {
         DataType type =
                 TensorTypes.ofNumber(
-                        run("TF_TensorType", () -> (int) tensorType.invokeExact(tensor)));
+                        call("TF_TensorType", () -> (int) tensorType.invokeExact(tensor)));
         long[] dimensions =
-                new long[run("TF_NumDims", () -> (int) dimensionCount.invokeExact(tensor))];
+                new long[call("TF_NumDims", () -> (int) dimensionCount.invokeExact(tensor))];
         for (int i = 0; i < dimensions.length; i++) {
             int index = i;
-            dimensions[i] = run("TF_Dim", () -> (long) dimension.invokeExact(tensor, index));
+            dimensions[i] = call("TF_Dim", () -> (long) dimension.invokeExact(tensor, index));
         }
-        long size = run("TF_TensorByteSize", () -> (long) byteSize.invokeExact(tensor));
+        long size = call("TF_TensorByteSize", () -> (long) byteSize.invokeExact(tensor));
         MemorySegment memory =
-                run("TF_TensorData", () -> (MemorySegment) data.invokeExact(tensor))
+                call("TF_TensorData", () -> (MemorySegment) data.invokeExact(tensor))
                         .reinterpret(size);
         Shape shape = dimensions.length == 0 ? Shape.SCALAR : Shape.of(dimensions);
         return new NativeTensor(tensor, Tensor.of(memory, type, shape));

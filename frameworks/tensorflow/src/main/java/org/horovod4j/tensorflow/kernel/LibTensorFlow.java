@@ -1,21 +1,23 @@
 package org.horovod4j.tensorflow.kernel;
 
+import static org.horovod4j.natives.NativeLibrary.call;
+import static org.horovod4j.natives.NativeLibrary.execute;
+
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.horovod4j.natives.NativeLibrary;
 import org.tensorflow.TensorFlow;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 
-/// Finds the functions of TensorFlow's C API, calls them, and creates functions that TensorFlow can
-/// call. TensorFlow Java has no methods for these functions, but loads the library that has them.
+/// The functions of TensorFlow's C API. TensorFlow Java has no methods for them, but loads the
+/// library that has them.
 @SuppressWarnings("restricted") // native calls are the purpose of this file
 final class LibTensorFlow {
     /// The name that the library was built with: the dynamic linker finds the loaded copy by it.
@@ -27,7 +29,7 @@ final class LibTensorFlow {
     private static final int OK = 0;
     private static final int MAX_MESSAGE = 1 << 20;
 
-    private final SymbolLookup symbols;
+    private final NativeLibrary library;
     private final MethodHandle newStatus;
     private final MethodHandle deleteStatus;
     private final MethodHandle setStatus;
@@ -38,12 +40,10 @@ final class LibTensorFlow {
     LibTensorFlow() {
         String version = TensorFlow.version(); // loads the library
         try {
-            symbols = SymbolLookup.libraryLookup(NAME, Arena.global());
-        } catch (IllegalArgumentException e) {
+            library = NativeLibrary.open(NAME);
+        } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
-                    "%s is not loaded in this process, which has TensorFlow %s"
-                            .formatted(NAME, version),
-                    e);
+                    "%s, which has TensorFlow %s".formatted(e.getMessage(), version), e);
         }
         newStatus = function("TF_NewStatus", FunctionDescriptor.of(ADDRESS));
         deleteStatus = function("TF_DeleteStatus", FunctionDescriptor.ofVoid(ADDRESS));
@@ -54,36 +54,23 @@ final class LibTensorFlow {
 
     /// @throws UnsupportedOperationException when the library does not have it
     MethodHandle function(String name, FunctionDescriptor descriptor) {
-        return symbols.find(name)
-                .map(symbol -> Linker.nativeLinker().downcallHandle(symbol, descriptor))
-                .orElseThrow(
-                        () ->
-                                new UnsupportedOperationException(
-                                        "%s does not have the function %s".formatted(NAME, name)));
+        return library.function(name, descriptor);
     }
 
     /// The address of a function that TensorFlow can call. It must not throw. It is never freed.
     ///
     /// @param type an interface with one method, `called`
     static <T> MemorySegment callback(Class<T> type, T callback, FunctionDescriptor descriptor) {
-        try {
-            MethodHandle method =
-                    MethodHandles.lookup().findVirtual(type, "called", descriptor.toMethodType());
-            return Linker.nativeLinker()
-                    .upcallStub(method.bindTo(callback), descriptor, Arena.global());
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(
-                    "TensorFlow cannot call a %s".formatted(type.getSimpleName()), e);
-        }
+        return NativeLibrary.callback(MethodHandles.lookup(), type, callback, descriptor);
     }
 
     /// Calls a function that reports its outcome in a status.
     ///
     /// @throws IllegalStateException with TensorFlow's message, when the function fails
     <T> T check(String name, StatusCall<T> call) {
-        MemorySegment status = run("TF_NewStatus", () -> (MemorySegment) newStatus.invokeExact());
+        MemorySegment status = call("TF_NewStatus", () -> (MemorySegment) newStatus.invokeExact());
         try {
-            T result = run(name, () -> call.run(status));
+            T result = call(name, () -> call.run(status));
             check(name, status);
             return result;
         } finally {
@@ -92,9 +79,9 @@ final class LibTensorFlow {
     }
 
     private void check(String name, MemorySegment status) {
-        if (run("TF_GetCode", () -> (int) code.invokeExact(status)) != OK) {
+        if (call("TF_GetCode", () -> (int) code.invokeExact(status)) != OK) {
             MemorySegment text =
-                    run("TF_Message", () -> (MemorySegment) message.invokeExact(status));
+                    call("TF_Message", () -> (MemorySegment) message.invokeExact(status));
             throw new IllegalStateException(
                     "%s failed: %s".formatted(name, text.reinterpret(MAX_MESSAGE).getString(0)));
         }
@@ -102,10 +89,10 @@ final class LibTensorFlow {
 
     /// Calls a function with a status that reports a failure.
     void withFailure(String text, StatusCall<Boolean> call) {
-        MemorySegment status = run("TF_NewStatus", () -> (MemorySegment) newStatus.invokeExact());
+        MemorySegment status = call("TF_NewStatus", () -> (MemorySegment) newStatus.invokeExact());
         try {
             fail(status, text);
-            run("a function that takes a failure", () -> call.run(status));
+            call("a function that takes a failure", () -> call.run(status));
         } finally {
             deleteStatus(status);
         }
@@ -115,36 +102,20 @@ final class LibTensorFlow {
     void fail(MemorySegment status, String text) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment bytes = arena.allocateFrom(text, UTF_8);
-            run(
+            execute(
                     "TF_SetStatus",
                     () -> {
                         setStatus.invokeExact(status, INTERNAL, bytes);
-                        return true;
                     });
         }
     }
 
     private void deleteStatus(MemorySegment status) {
-        run(
+        execute(
                 "TF_DeleteStatus",
                 () -> {
                     deleteStatus.invokeExact(status);
-                    return true;
                 });
-    }
-
-    static <T> T run(String name, Call<T> call) {
-        try {
-            return call.run();
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException("%s cannot be called".formatted(name), e);
-        }
-    }
-
-    interface Call<T> {
-        T run() throws Throwable;
     }
 
     interface StatusCall<T> {

@@ -1,6 +1,7 @@
 package org.horovod4j.tensorflow.kernel;
 
-import static org.horovod4j.tensorflow.kernel.LibTensorFlow.run;
+import static org.horovod4j.natives.NativeLibrary.call;
+import static org.horovod4j.natives.NativeLibrary.execute;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
@@ -91,7 +92,7 @@ final class Registration {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(typeName, UTF_8);
             MemorySegment builder =
-                    run(
+                    call(
                             "TF_NewOpDefinitionBuilder",
                             () -> (MemorySegment) newBuilder.invokeExact(name));
             for (String attribute :
@@ -107,11 +108,10 @@ final class Registration {
                 add(addInput, builder, arena.allocateFrom(input, UTF_8));
             }
             add(addOutput, builder, arena.allocateFrom(output, UTF_8));
-            run(
+            execute(
                     "TF_OpDefinitionBuilderSetIsStateful",
                     () -> {
                         setStateful.invokeExact(builder, true);
-                        return true;
                     });
             add(setShapeFunction, builder, shapeFunction);
             library.check(
@@ -124,11 +124,10 @@ final class Registration {
     }
 
     private static void add(MethodHandle function, MemorySegment builder, MemorySegment part) {
-        run(
+        execute(
                 "TF_OpDefinitionBuilder",
                 () -> {
                     function.invokeExact(builder, part);
-                    return true;
                 });
     }
 
@@ -148,7 +147,7 @@ final class Registration {
             MemorySegment name = arena.allocateFrom(typeName, UTF_8);
             MemorySegment device = arena.allocateFrom(DEVICE, UTF_8);
             MemorySegment builder =
-                    run(
+                    call(
                             "the function that creates a kernel",
                             () ->
                                     (MemorySegment)
