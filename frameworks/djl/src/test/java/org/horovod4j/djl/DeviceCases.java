@@ -248,7 +248,7 @@ final class DeviceCases {
             NDArray there = host.create(new float[] {rank, 1}).toDevice(device, true);
             NDArray sum = collectives.allreduce("other manager", there, ReduceOp.SUM);
             check(sum, new Shape(2), 1, 2);
-            assertThat(sum.getManager()).isSameAs(host);
+            assertThat(sum.getManager()).isSameAs(there.getManager());
         }
     }
 
