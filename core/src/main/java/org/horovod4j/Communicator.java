@@ -343,6 +343,29 @@ public interface Communicator extends AutoCloseable {
     /// @return the last rank to join, as a rank of the process set: the same on all ranks
     int join();
 
+    /// Ends a training step that has failed on this rank, so that all ranks can make the next one. Other
+    /// ranks may wait for operations that this rank has not submitted. These fail on them with a
+    /// [MismatchException] that contains `reason`, and so does what they submit until they call this
+    /// too. Returns when all ranks of the process set have called this, except those that have
+    /// joined. Then nothing of the step is in flight.
+    ///
+    /// ```java
+    /// try {
+    ///     step(batch);
+    /// } catch (BadBatchException e) {
+    ///     comm.failStep(e.getMessage());
+    /// } catch (MismatchException e) { // of another rank
+    ///     comm.failStep("another rank failed");
+    /// }
+    /// ```
+    ///
+    /// Operations that this rank has submitted end as usual. Some ranks may have completed the step,
+    /// so their weights may differ: broadcast them again, or restore a checkpoint. A program that
+    /// ends after a failure need not call this: the other ranks learn of its end.
+    ///
+    /// @param reason for the messages on other ranks
+    void failStep(String reason);
+
     /// The ranks that this communicator serves.
     ProcessSet processSet();
 

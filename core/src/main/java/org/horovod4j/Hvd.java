@@ -476,6 +476,11 @@ public final class Hvd {
         return communicator().join();
     }
 
+    /// See [Communicator#failStep].
+    public static void failStep(String reason) {
+        communicator().failStep(reason);
+    }
+
     /// See [Communicator#processSet].
     public static ProcessSet processSet() {
         return communicator().processSet();

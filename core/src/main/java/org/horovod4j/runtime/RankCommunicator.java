@@ -387,6 +387,11 @@ final class RankCommunicator
     }
 
     @Override
+    public void failStep(String reason) {
+        open().agent.failStep(reason);
+    }
+
+    @Override
     public int completedJoins() {
         return open().agent.completedJoins();
     }

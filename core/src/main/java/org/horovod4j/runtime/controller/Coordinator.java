@@ -43,6 +43,7 @@ public final class Coordinator {
     private final CallConflicts callConflicts = new CallConflicts();
     private final Planner planner;
     private final BitSet joined = new BitSet();
+    private final FailedStep failedStep = new FailedStep();
     private final BitSet stopped = new BitSet();
     private final BitSet resetDone = new BitSet();
     private List<CoordinatorMessage> decisions = new ArrayList<>();
@@ -124,6 +125,11 @@ public final class Coordinator {
                     join(rank);
                 }
             }
+            case RankMessage.FailStep(long rankEpoch, String reason) -> {
+                if (rankEpoch == epoch) {
+                    failStep(rank, reason);
+                }
+            }
             case RankMessage.Deviate(long completed, boolean stuck) ->
                     deviated(rank, completed, stuck);
             case RankMessage.Stopped(boolean cancelled) -> {
@@ -203,7 +209,7 @@ public final class Coordinator {
             callConflicts.added(request, requestTally, tallies.get(request.programName()));
         }
         requestListener.onRequest(request.name(), jobRanks.get(rank));
-        if (rank == 0 && joined.isEmpty() && settings.planLocking) {
+        if (rank == 0 && joined.isEmpty() && failedStep.isEmpty() && settings.planLocking) {
             planner.recordRequest(requestTally, request, segment);
         }
         if (isReady(requestTally)) {
@@ -219,12 +225,23 @@ public final class Coordinator {
 
     private boolean isReady(RequestTally requestTally) {
         return requestTally.count() == size
+                || failedStep.isMissing(requestTally)
                 || RequestTally.haveAllSubmitted(joined, size, requestTally::has);
     }
 
     private void join(int rank) {
         joined.set(rank);
         lastJoined = rank;
+        markAllReady();
+    }
+
+    private void failStep(int rank, String reason) {
+        failedStep.add(rank, jobRanks.get(rank), reason);
+        markAllReady();
+    }
+
+    /// Marks what is ready now that a rank submits nothing more.
+    private void markAllReady() {
         planner.clearHistory();
         for (RequestTally requestTally : tallies.values()) {
             if (isReady(requestTally)) {
@@ -233,7 +250,8 @@ public final class Coordinator {
         }
     }
 
-    /// Decides on all operations that are ready, and on the join if all ranks have joined.
+    /// Decides on all operations that are ready, on the join if all ranks have joined, and on the end
+    /// of a failed step.
     private void decideReady() {
         if (!ready.isEmpty()) {
             List<RequestTally> agreed = new ArrayList<>();
@@ -255,6 +273,11 @@ public final class Coordinator {
             decide(new CoordinatorMessage.Joined(lastJoined));
             batchCount++;
             joined.clear();
+        }
+        if (failedStep.hasEnded(joined, size)) {
+            decide(new CoordinatorMessage.StepEnded(failedStep.lastRank()));
+            batchCount++;
+            failedStep.clear();
         }
     }
 
@@ -293,6 +316,9 @@ public final class Coordinator {
 
     /// The reason why an operation cannot run, or null.
     private @Nullable String failureReason(RequestTally requestTally) {
+        if (failedStep.isMissing(requestTally)) {
+            return failedStep.describe(requestTally);
+        }
         if (!requestTally.isAgreed()) {
             return mismatch(requestTally.requests());
         }
@@ -364,6 +390,7 @@ public final class Coordinator {
         if (!settings.planLocking
                 || state != State.NEGOTIATING
                 || !joined.isEmpty()
+                || !failedStep.isEmpty()
                 || !ready.isEmpty()) {
             return false;
         }
@@ -387,6 +414,7 @@ public final class Coordinator {
         callConflicts.clear();
         ready.clear();
         joined.clear();
+        failedStep.clear();
         planner.clearHistory();
     }
 

@@ -199,6 +199,14 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return rank;
     }
 
+    /// Ends a step that has failed on this rank, and waits until all ranks have ended theirs.
+    public void failStep(String reason) {
+        TensorEntry<Integer> last =
+                new TensorEntry<>(Request.failStep(), new Operation.FailStep(reason), this);
+        queue.join(last);
+        int _ = last.join();
+    }
+
     /// How many joins of this rank are complete.
     public int completedJoins() {
         return completedJoins.get();
@@ -209,7 +217,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return queue.pending();
     }
 
-    /// The pending join of this rank, or null.
+    /// The pending join of this rank, or its wait for the end of a failed step, or null.
     public @Nullable TensorEntry<Integer> joining() {
         return queue.joining();
     }

@@ -8,6 +8,7 @@ import org.horovod4j.runtime.message.CoordinatorMessage;
 import org.horovod4j.runtime.message.RankMessage;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
 import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.Backend;
@@ -96,9 +97,13 @@ final class Follower {
             }
             sendRequests(entries);
         }
-        if (!joinSent && queue.joining() != null) {
+        TensorEntry<Integer> joining = queue.joining();
+        if (!joinSent && joining != null) {
             joinSent = true;
-            coordinator.accept(new RankMessage.Join(epoch));
+            coordinator.accept(
+                    joining.operation() instanceof Operation.FailStep(String reason)
+                            ? new RankMessage.FailStep(epoch, reason)
+                            : new RankMessage.Join(epoch));
             return true;
         }
         return requested;
@@ -129,6 +134,7 @@ final class Follower {
             case CoordinatorMessage.Run run -> run(run);
             case CoordinatorMessage.Fail fail -> fail(fail);
             case CoordinatorMessage.Joined(int lastRank) -> joined(lastRank);
+            case CoordinatorMessage.StepEnded(int lastRank) -> stepEnded(lastRank);
             case CoordinatorMessage.Evict(List<Integer> slots) -> {
                 if (traces) {
                     LOG.log(Level.TRACE, "The cache drops the requests {0}", slots);
@@ -209,6 +215,13 @@ final class Follower {
         batchRunner.countDecision();
         joinSent = false;
         queue.joined(lastRank);
+    }
+
+    private void stepEnded(int lastRank) {
+        batchRunner.countDecision();
+        if (queue.stepEnded(lastRank)) {
+            joinSent = false;
+        }
     }
 
     private void lock(CoordinatorMessage.Lock lock) {

@@ -3,6 +3,7 @@ package org.horovod4j.runtime.cycle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
+import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
@@ -109,11 +110,20 @@ final class TensorQueue {
         }
         if (joining != null) {
             throw new IllegalStateException(
-                    "this rank has joined: wait for join() to return before further collectives");
+                    isStepFailed()
+                            ? "the step of this rank has failed: wait for failStep() to return before further collectives"
+                            : "this rank has joined: wait for join() to return before further collectives");
         }
     }
 
-    /// Joins: this rank contributes no data until all ranks have joined.
+    /// Whether [#joining] waits for the end of a failed step.
+    private boolean isStepFailed() {
+        TensorEntry<Integer> waiting = joining;
+        return waiting != null && waiting.operation() instanceof Operation.FailStep;
+    }
+
+    /// Joins: this rank contributes no data until all ranks have joined. Or ends a failed step: this
+    /// rank submits nothing until all ranks have ended it.
     ///
     /// @param last completes when they have
     void join(TensorEntry<Integer> last) {
@@ -128,13 +138,28 @@ final class TensorQueue {
         }
     }
 
-    /// The pending join of this rank, or null.
+    /// The pending join of this rank, or its wait for the end of a failed step, or null.
     @Nullable TensorEntry<Integer> joining() {
         return joining;
     }
 
     /// Completes the pending join. Called when all ranks have joined.
     void joined(int lastRank) {
+        completeJoin(lastRank);
+    }
+
+    /// Completes the wait for the end of a failed step. Called when all ranks have ended it.
+    ///
+    /// @return false for a rank that has joined, and stays so
+    boolean stepEnded(int lastRank) {
+        if (!isStepFailed()) {
+            return false;
+        }
+        completeJoin(lastRank);
+        return true;
+    }
+
+    private void completeJoin(int lastRank) {
         TensorEntry<Integer> waiting;
         lock.lock();
         try {
@@ -349,7 +374,7 @@ final class TensorQueue {
                 return "the program waits for an operation that the plan holds back";
             }
             if (joining != null) {
-                return "the program joins";
+                return isStepFailed() ? "a step has failed" : "the program joins";
             }
             return toRequest.isEmpty()
                     ? "autotune changes the tuning"

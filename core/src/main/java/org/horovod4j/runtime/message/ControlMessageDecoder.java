@@ -12,12 +12,14 @@ import org.horovod4j.runtime.message.CoordinatorMessage.Joined;
 import org.horovod4j.runtime.message.CoordinatorMessage.Lock;
 import org.horovod4j.runtime.message.CoordinatorMessage.OperationRef;
 import org.horovod4j.runtime.message.CoordinatorMessage.Run;
+import org.horovod4j.runtime.message.CoordinatorMessage.StepEnded;
 import org.horovod4j.runtime.message.CoordinatorMessage.Tune;
 import org.horovod4j.runtime.message.CoordinatorMessage.Uncached;
 import org.horovod4j.runtime.message.CoordinatorMessage.Unlock;
 import org.horovod4j.runtime.message.CoordinatorMessage.Unlocked;
 import org.horovod4j.runtime.message.RankMessage.CachedRequest;
 import org.horovod4j.runtime.message.RankMessage.Deviate;
+import org.horovod4j.runtime.message.RankMessage.FailStep;
 import org.horovod4j.runtime.message.RankMessage.Join;
 import org.horovod4j.runtime.message.RankMessage.NewRequest;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
@@ -89,10 +91,11 @@ public final class ControlMessageDecoder {
         return switch (oneOf(TAGS)) {
             case SUBMIT -> new Submit(number(), number(), number(), requestRefs());
             case JOIN -> new Join(number());
+            case FAIL_STEP -> new FailStep(number(), text());
             case DEVIATE -> new Deviate(number(), flag());
             case STOPPED -> new Stopped(flag());
             case RESET_DONE -> new ResetDone();
-            case RUN, FAIL, JOINED, EVICT, LOCK, UNLOCK, UNLOCKED, TUNE ->
+            case RUN, FAIL, JOINED, STEP_ENDED, EVICT, LOCK, UNLOCK, UNLOCKED, TUNE ->
                     throw new IllegalArgumentException("only the coordinator may send this");
         };
     }
@@ -124,6 +127,7 @@ public final class ControlMessageDecoder {
             }
             case FAIL -> new Fail(text(), text(), list(this::integer));
             case JOINED -> new Joined(integer());
+            case STEP_ENDED -> new StepEnded(integer());
             case EVICT -> new Evict(list(this::integer));
             case LOCK -> {
                 long plan = number();
@@ -140,7 +144,7 @@ public final class ControlMessageDecoder {
                                     number(),
                                     number(),
                                     integer()));
-            case SUBMIT, JOIN, DEVIATE, STOPPED, RESET_DONE ->
+            case SUBMIT, JOIN, FAIL_STEP, DEVIATE, STOPPED, RESET_DONE ->
                     throw new IllegalArgumentException("only ranks may send this");
         };
     }

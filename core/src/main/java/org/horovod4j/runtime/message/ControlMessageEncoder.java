@@ -7,12 +7,14 @@ import org.horovod4j.runtime.message.CoordinatorMessage.Joined;
 import org.horovod4j.runtime.message.CoordinatorMessage.Lock;
 import org.horovod4j.runtime.message.CoordinatorMessage.OperationRef;
 import org.horovod4j.runtime.message.CoordinatorMessage.Run;
+import org.horovod4j.runtime.message.CoordinatorMessage.StepEnded;
 import org.horovod4j.runtime.message.CoordinatorMessage.Tune;
 import org.horovod4j.runtime.message.CoordinatorMessage.Uncached;
 import org.horovod4j.runtime.message.CoordinatorMessage.Unlock;
 import org.horovod4j.runtime.message.CoordinatorMessage.Unlocked;
 import org.horovod4j.runtime.message.RankMessage.CachedRequest;
 import org.horovod4j.runtime.message.RankMessage.Deviate;
+import org.horovod4j.runtime.message.RankMessage.FailStep;
 import org.horovod4j.runtime.message.RankMessage.Join;
 import org.horovod4j.runtime.message.RankMessage.NewRequest;
 import org.horovod4j.runtime.message.RankMessage.RequestRef;
@@ -70,6 +72,11 @@ public final class ControlMessageEncoder {
             case Join(long epoch) -> {
                 tag(ControlMessageTag.JOIN);
                 number(epoch);
+            }
+            case FailStep(long epoch, String reason) -> {
+                tag(ControlMessageTag.FAIL_STEP);
+                number(epoch);
+                text(reason);
             }
             case Deviate(long completed, boolean stuck) -> {
                 tag(ControlMessageTag.DEVIATE);
@@ -131,6 +138,10 @@ public final class ControlMessageEncoder {
             }
             case Joined(int lastRank) -> {
                 tag(ControlMessageTag.JOINED);
+                number(lastRank);
+            }
+            case StepEnded(int lastRank) -> {
+                tag(ControlMessageTag.STEP_ENDED);
                 number(lastRank);
             }
             case Evict(List<Integer> slots) -> {

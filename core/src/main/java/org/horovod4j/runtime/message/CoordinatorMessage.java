@@ -42,6 +42,9 @@ public sealed interface CoordinatorMessage {
     /// All ranks have joined.
     record Joined(int lastRank) implements CoordinatorMessage {}
 
+    /// The failed step has ended on all ranks that have not joined.
+    record StepEnded(int lastRank) implements CoordinatorMessage {}
+
     /// These cache slots are no longer valid.
     record Evict(List<Integer> slots) implements CoordinatorMessage {
         public Evict {

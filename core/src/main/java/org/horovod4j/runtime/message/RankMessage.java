@@ -32,6 +32,11 @@ public sealed interface RankMessage {
     /// @param epoch as in [Submit]
     record Join(long epoch) implements RankMessage {}
 
+    /// The step of the rank has failed. It submits nothing more until all ranks have ended the step.
+    ///
+    /// @param epoch as in [Submit]
+    record FailStep(long epoch, String reason) implements RankMessage {}
+
     /// The rank leaves the plan: its program has submitted something that is not in the plan, or
     /// waits for something that the plan holds back.
     ///

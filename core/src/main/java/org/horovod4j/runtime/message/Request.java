@@ -37,6 +37,7 @@ public record Request(
     private static final String BARRIER = "hvd.barrier";
 
     private static final String JOIN = "join";
+    private static final String FAIL_STEP = "failStep";
 
     public Request {
         if (name.isEmpty() || name.length() > MAX_NAME) {
@@ -97,6 +98,11 @@ public record Request(
     /// Describes a join in state reports; never sent.
     public static Request join() {
         return withoutTensor(JOIN);
+    }
+
+    /// Describes the end of a failed step in state reports; never sent.
+    public static Request failStep() {
+        return withoutTensor(FAIL_STEP);
     }
 
     private static Request withoutTensor(String name) {

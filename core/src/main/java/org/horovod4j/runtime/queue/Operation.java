@@ -24,4 +24,9 @@ public sealed interface Operation<T> {
 
     /// Returns the last rank that joined.
     record Join() implements Operation<Integer> {}
+
+    /// Returns the last rank that ended its step.
+    ///
+    /// @param reason why the step has failed on this rank
+    record FailStep(String reason) implements Operation<Integer> {}
 }

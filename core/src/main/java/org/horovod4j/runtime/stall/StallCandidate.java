@@ -94,7 +94,7 @@ sealed interface StallCandidate {
         }
     }
 
-    /// A join that some ranks have not called. They may train for hours, and this rank takes part
+    /// A join, or the end of a failed step, that some ranks have not called. They may train for hours, and this rank takes part
     /// in that. So the wait counts from the last batch, and is not a stall while an operation is
     /// in flight or while a missing rank makes progress in another process set.
     record JoinWait(ProcessSetReport set, Pending join) implements StallCandidate {
@@ -118,8 +118,8 @@ sealed interface StallCandidate {
 
         @Override
         public String summary() {
-            return "join has waited for %d s, in which no rank did anything: called"
-                    .formatted(millis() / 1000);
+            return "%s has waited for %d s, in which no rank did anything: called"
+                    .formatted(join.operation(), millis() / 1000);
         }
 
         @Override

@@ -17,6 +17,9 @@ public record StateReport(List<@Nullable RankReport> reports) {
     /// The number of operations shown per rank.
     private static final int MAX_SHOWN = 6;
 
+    /// The name of a pending join; others are ends of failed steps.
+    private static final String JOIN = "join";
+
     /// Requests the state of all ranks.
     public static StateReport collect(ControlPlane control) {
         List<@Nullable RankReport> reports = new ArrayList<>();
@@ -179,7 +182,10 @@ public record StateReport(List<@Nullable RankReport> reports) {
     private static String inFlight(ProcessSetReport set) {
         Pending join = set.join();
         if (join != null) {
-            return "has joined (%.1f s)".formatted(join.millis() / 1000.0);
+            return "%s (%.1f s)"
+                    .formatted(
+                            join.name().equals(JOIN) ? "has joined" : "has called " + join.name(),
+                            join.millis() / 1000.0);
         }
         if (set.pending().isEmpty()) {
             return "has nothing in flight: its program is doing something else";

@@ -287,6 +287,47 @@ class CoordinatorTest {
     }
 
     @Test
+    void failedStepFailsWhatItsRankHasNotSubmitted() {
+        submit(0, sums("a"));
+        coordinator.receive(2, new RankMessage.FailStep(0, "bad batch"));
+        CoordinatorMessage.Fail pending = (CoordinatorMessage.Fail) only();
+        assertThat(pending.name()).isEqualTo("a");
+        assertThat(pending.ranks()).containsExactly(0);
+        assertThat(pending.reason()).contains("step of rank 6 has failed: bad batch");
+        submit(1, sums("a"));
+        assertThat(((CoordinatorMessage.Fail) only()).ranks()).containsExactly(1);
+        coordinator.receive(1, new RankMessage.FailStep(0, "another rank failed"));
+        submit(0, sums("b"));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Fail.class);
+        coordinator.receive(0, new RankMessage.FailStep(0, "another rank failed"));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.StepEnded(0));
+    }
+
+    @Test
+    void failedStepEndsWhenTheOtherRanksHaveJoined() {
+        coordinator.receive(1, new RankMessage.Join(0));
+        coordinator.receive(2, new RankMessage.FailStep(0, "bad batch"));
+        assertThat(coordinator.decisions()).isEmpty();
+        coordinator.receive(0, new RankMessage.FailStep(0, "another rank failed"));
+        assertThat(only()).isEqualTo(new CoordinatorMessage.StepEnded(0));
+        submit(0, sums("a"));
+        submit(2, sums("a"));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class); // rank 1 is still joined
+    }
+
+    @Test
+    void whatARankSubmittedBeforeItsStepFailedStillRuns() {
+        submit(0, sums("a"));
+        submit(1, sums("a"));
+        submit(2, sums("ab"));
+        coordinator.receive(2, new RankMessage.FailStep(0, "bad batch"));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class);
+        submit(0, sums("b"));
+        submit(1, sums("b"));
+        assertThat(only()).isInstanceOf(CoordinatorMessage.Run.class);
+    }
+
+    @Test
     void twoEqualStepsAreLockedWhenTheThirdBegins() {
         step("abc");
         step("abc");
