@@ -7,8 +7,10 @@ import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Shape;
+import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.tensorflow.kernel.Execution;
 import org.horovod4j.tensorflow.kernel.NodeFunction;
@@ -23,6 +25,11 @@ import java.util.Map;
 sealed interface CollectiveFunction extends NodeFunction {
     /// The ranks that take part.
     RankGroup ranks();
+
+    /// Whether other ranks take part.
+    default boolean isCollective() {
+        return !(this instanceof Property);
+    }
 
     /// Reduces one tensor, or several as a group.
     record Allreduce(RankGroup ranks, AllreduceOptions options) implements CollectiveFunction {
@@ -47,6 +54,24 @@ sealed interface CollectiveFunction extends NodeFunction {
                     communicator.groupedAllreduceAsync(name, tensors, options),
                     execution,
                     _ -> {});
+        }
+    }
+
+    /// Sums or averages a tensor of which most rows are zero.
+    ///
+    /// Inputs are the tensor, the numbers of its other rows, and these rows.
+    record SparseAllreduce(RankGroup ranks, ReduceOp op) implements CollectiveFunction {
+        @Override
+        public void start(String name, Execution execution) {
+            Communicator communicator = ranks.communicator();
+            Tensor output = execution.outputLike(0);
+            SparseTensor rows =
+                    new SparseTensor(execution.input(1), execution.input(2), output.shape());
+            RunCompletion.follow(
+                    communicator,
+                    communicator.sparseAllreduceAsync(name, rows, op),
+                    execution,
+                    result -> output.segment().copyFrom(result.toDense().segment()));
         }
     }
 

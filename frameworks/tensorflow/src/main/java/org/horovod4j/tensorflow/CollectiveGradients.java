@@ -90,7 +90,8 @@ final class CollectiveGradients {
                 results.add(alltoall(tf, hvd, node, known.getFirst()));
                 results.add(tf.zerosLike(node.input(1)));
             }
-            case CollectiveFunction.BroadcastAll _,
+            case CollectiveFunction.SparseAllreduce _,
+                    CollectiveFunction.BroadcastAll _,
                     CollectiveFunction.Barrier _,
                     CollectiveFunction.Join _,
                     CollectiveFunction.Property _ ->
@@ -114,8 +115,8 @@ final class CollectiveGradients {
     /// An output that the loss does not depend on has no gradient.
     @SuppressWarnings("unchecked") // a gradient has the type of its tensor
     private static Operand<TNumber> orZeros(Ops tf, Output<?> gradient, Output<?> output) {
-        boolean isMissing = ((GraphOperation) gradient.op()).getUnsafeNativeHandle() == null;
-        return (Operand<TNumber>) (isMissing ? tf.zerosLike(output) : gradient);
+        return (Operand<TNumber>)
+                (LossGradients.exists(gradient) ? gradient : tf.zerosLike(output));
     }
 
     /// The gradient of a sum is the sum of gradients. Other reductions have no such simple gradient.

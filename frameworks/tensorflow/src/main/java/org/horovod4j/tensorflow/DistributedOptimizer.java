@@ -1,15 +1,12 @@
 package org.horovod4j.tensorflow;
 
-import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.compression.Compression;
 import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientGroups;
 import org.horovod4j.optim.GradientSettings;
-import org.horovod4j.optim.LaunchGroups;
 import org.horovod4j.training.CommunicatorProvider;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
@@ -18,7 +15,6 @@ import org.tensorflow.framework.optimizers.Optimizer;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Variable;
-import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.family.TNumber;
 import org.tensorflow.types.family.TType;
 
@@ -45,7 +41,8 @@ import java.util.function.Predicate;
 /// [#computeGradients] returns gradients that are averaged already, so a program may change them
 /// before it calls [#applyGradients].
 ///
-/// TensorFlow's gradients in Java are dense, also those of `tf.gather`.
+/// TensorFlow's gradients in Java are dense, also those of `tf.gather`. [Builder#sparse] sends only
+/// rows that are not zero.
 public final class DistributedOptimizer extends Optimizer {
     private static final Logger LOG = Log.of(DistributedOptimizer.class);
     private static final String NAME = "DistributedOptimizer";
@@ -55,6 +52,7 @@ public final class DistributedOptimizer extends Optimizer {
     private final RankGroup ranks;
     private final Optional<Float> clipNorm;
     private final Ops base;
+    private final GradientReduction reduction;
     private final List<GradientAccumulation> accumulations = new ArrayList<>();
 
     private DistributedOptimizer(Builder builder, GradientSettings settings) {
@@ -64,6 +62,7 @@ public final class DistributedOptimizer extends Optimizer {
         this.ranks = new RankGroup(builder.communicator, builder.processSet);
         this.clipNorm = builder.clipNorm;
         this.base = Ops.create(graph);
+        this.reduction = new GradientReduction(base, settings, ranks, builder.sparse);
         checkFinish(optimizer, settings);
     }
 
@@ -111,133 +110,29 @@ public final class DistributedOptimizer extends Optimizer {
     /// @throws IllegalArgumentException when the loss depends on no variable
     @Override
     public <T extends TType> List<GradAndVar<?>> computeGradients(Operand<?> loss) {
-        List<GradAndVar<?>> own = optimizer.computeGradients(loss);
-        if (own.isEmpty()) {
+        List<NamedGradient> gradients =
+                LossGradients.of(graph, optimizer, loss).stream().map(NamedGradient::of).toList();
+        if (gradients.isEmpty()) {
             throw new IllegalArgumentException(
                     "loss '%s' depends on no variable (tf.variable)".formatted(loss.op().name()));
         }
-        List<NamedGradient> gradients = own.stream().map(DistributedOptimizer::named).toList();
         if (settings.backwardPassesPerStep() > 1) {
             GradientAccumulation accumulation = new GradientAccumulation(base, settings, gradients);
             accumulations.add(accumulation);
             gradients = accumulation.sums();
         }
         if (takesPart() && settings.op() != ReduceOp.ADASUM) {
-            gradients = reduce(gradients, settings.op());
+            gradients = reduction.reduce(gradients, settings.op());
         }
-        gradients = clipNorm.isPresent() ? clip(gradients, clipNorm.get()) : gradients;
-        return new ArrayList<>(gradients.stream().map(NamedGradient::pair).toList());
+        return NamedGradient.pairs(
+                clipNorm.isPresent()
+                        ? GlobalNorm.clip(base, gradients, reduction::isLocal, clipNorm.get())
+                        : gradients);
     }
 
     /// The other ranks of a process set apply their own gradients.
     private boolean takesPart() {
         return ranks.processSet().map(ProcessSet::isIncluded).orElse(true);
-    }
-
-    @SuppressWarnings("unchecked") // gradients are numbers
-    private static NamedGradient named(GradAndVar<?> pair) {
-        return new NamedGradient(
-                pair.getVariable().op().name(),
-                (Output<TNumber>) pair.getGradient(),
-                (Output<TNumber>) pair.getVariable());
-    }
-
-    /// @param name of the variable
-    record NamedGradient(String name, Output<TNumber> gradient, Output<TNumber> variable) {
-        NamedGradient with(Operand<TNumber> other) {
-            return new NamedGradient(name, other.asOutput(), variable);
-        }
-
-        private GradAndVar<?> pair() {
-            return new GradAndVar<>(gradient, variable);
-        }
-    }
-
-    private List<NamedGradient> reduce(List<NamedGradient> gradients, ReduceOp op) {
-        List<NamedGradient> reduced = new ArrayList<>(gradients);
-        HvdOps hvd = HvdOps.create(base.withSubScope(settings.prefix()), ranks);
-        LaunchGroups groups = groups(gradients);
-        List<List<Output<TNumber>>> outputs =
-                hvd.allreduceGroups(
-                        groups.all().stream().map(group -> nodeName(group.name())).toList(),
-                        groups.all().stream()
-                                .map(
-                                        group ->
-                                                group.members().stream()
-                                                        .map(i -> gradients.get(i).gradient)
-                                                        .toList())
-                                .toList(),
-                        options(op));
-        for (int i = 0; i < outputs.size(); i++) {
-            List<Integer> members = groups.all().get(i).members();
-            for (int j = 0; j < members.size(); j++) {
-                int member = members.get(j);
-                reduced.set(member, gradients.get(member).with(outputs.get(i).get(j)));
-            }
-        }
-        for (int i = 0; i < reduced.size(); i++) {
-            if (groups.isLocal(i) && settings.scaleLocalGradients()) {
-                NamedGradient local = gradients.get(i);
-                reduced.set(
-                        i,
-                        local.with(
-                                base.math.div(
-                                        local.gradient,
-                                        base.dtypes.cast(hvd.size(), local.gradient.type()))));
-            }
-        }
-        return reduced;
-    }
-
-    private LaunchGroups groups(List<NamedGradient> gradients) {
-        return LaunchGroups.of(gradients.stream().map(NamedGradient::name).toList(), settings);
-    }
-
-    /// The name of a group without its prefix, which is a scope here, as the name of a node.
-    private String nodeName(String group) {
-        return group.substring(settings.prefix().length() + 1).replaceAll("[^A-Za-z0-9_.]", "_");
-    }
-
-    private AllreduceOptions options(ReduceOp op) {
-        double passes = settings.averageAccumulated() ? settings.backwardPassesPerStep() : 1;
-        AllreduceOptions options =
-                AllreduceOptions.of(op)
-                        .withPrescale(1 / (settings.predivideFactor() * passes))
-                        .withPostscale(settings.predivideFactor());
-        return settings.compressor() == Compression.NONE
-                ? options
-                : options.withCompressor(settings.compressor());
-    }
-
-    /// Scales the gradients that ranks share so that their norm, over all of them, is at most
-    /// `maximum`. Local gradients would make the norm different on each rank.
-    private List<NamedGradient> clip(List<NamedGradient> gradients, float maximum) {
-        LaunchGroups groups = groups(gradients);
-        List<Operand<TFloat32>> halfSquares = new ArrayList<>();
-        for (int i = 0; i < gradients.size(); i++) {
-            if (!groups.isLocal(i)) {
-                halfSquares.add(
-                        base.dtypes.cast(
-                                base.nn.l2Loss(gradients.get(i).gradient), TFloat32.class));
-            }
-        }
-        Operand<TFloat32> norm =
-                base.math.sqrt(base.math.mul(base.math.addN(halfSquares), base.constant(2f)));
-        Operand<TFloat32> limit = base.constant(maximum);
-        Operand<TFloat32> factor = base.math.div(limit, base.math.maximum(norm, limit));
-        List<NamedGradient> clipped = new ArrayList<>(gradients);
-        for (int i = 0; i < gradients.size(); i++) {
-            NamedGradient each = gradients.get(i);
-            if (!groups.isLocal(i)) {
-                clipped.set(
-                        i,
-                        each.with(
-                                base.math.mul(
-                                        each.gradient,
-                                        base.dtypes.cast(factor, each.gradient.type()))));
-            }
-        }
-        return clipped;
     }
 
     /// Applies gradients of [#computeGradients].
@@ -258,23 +153,21 @@ public final class DistributedOptimizer extends Optimizer {
 
     /// Adasum: the optimizer of each rank changes the variables, and the ranks combine the changes.
     private Op applyChanges(List<GradAndVar<? extends TType>> gradsAndVars, String name) {
-        List<NamedGradient> gradients =
-                gradsAndVars.stream().map(DistributedOptimizer::named).toList();
+        List<NamedGradient> gradients = gradsAndVars.stream().map(NamedGradient::of).toList();
         List<Operand<TNumber>> starts =
                 gradients.stream()
-                        .<Operand<TNumber>>map(each -> base.deepCopy(each.variable))
+                        .<Operand<TNumber>>map(each -> base.deepCopy(each.variable()))
                         .toList();
         Ops afterStarts = base.withControlDependencies(new ArrayList<Op>(starts));
         Op applied =
                 optimizer.applyGradients(
-                        new ArrayList<>(
+                        NamedGradient.pairs(
                                 gradients.stream()
                                         .map(
                                                 each ->
                                                         each.with(
-                                                                        afterStarts.identity(
-                                                                                each.gradient))
-                                                                .pair())
+                                                                afterStarts.identity(
+                                                                        each.gradient())))
                                         .toList()),
                         name);
         Ops afterApply = base.withControlDependencies(List.of(applied));
@@ -282,16 +175,16 @@ public final class DistributedOptimizer extends Optimizer {
         for (int i = 0; i < gradients.size(); i++) {
             NamedGradient each = gradients.get(i);
             changes.add(
-                    each.with(base.math.sub(afterApply.deepCopy(each.variable), starts.get(i))));
+                    each.with(base.math.sub(afterApply.deepCopy(each.variable()), starts.get(i))));
         }
-        List<NamedGradient> combined = reduce(changes, ReduceOp.ADASUM);
-        LaunchGroups groups = groups(gradients);
+        List<NamedGradient> combined = reduction.reduce(changes, ReduceOp.ADASUM);
         List<Op> assigned = new ArrayList<>();
         for (int i = 0; i < combined.size(); i++) {
-            if (!groups.isLocal(i)) {
-                NamedGradient each = combined.get(i);
+            NamedGradient each = combined.get(i);
+            if (!reduction.isLocal(each)) {
                 assigned.add(
-                        base.assign(each.variable, base.math.add(starts.get(i), each.gradient)));
+                        base.assign(
+                                each.variable(), base.math.add(starts.get(i), each.gradient())));
             }
         }
         return base.withControlDependencies(assigned).noOp();
@@ -321,6 +214,7 @@ public final class DistributedOptimizer extends Optimizer {
         private CommunicatorProvider communicator = CommunicatorProvider.FROM_HVD;
         private Optional<ProcessSet> processSet = Optional.empty();
         private Optional<Float> clipNorm = Optional.empty();
+        private Predicate<String> sparse = _ -> false;
 
         private Builder(Optimizer optimizer) {
             if (optimizer instanceof DistributedOptimizer) {
@@ -395,6 +289,14 @@ public final class DistributedOptimizer extends Optimizer {
         /// Whether gradients of local variables are divided by the number of ranks; true by default.
         public Builder scaleLocalGradients(boolean yes) {
             settings.scaleLocalGradients(yes);
+            return this;
+        }
+
+        /// Variables, by name, such as tables of embeddings, of whose gradients few rows are not zero:
+        /// only these rows travel. TensorFlow computes them as whole tensors all the same. They are
+        /// not compressed, and are in no group.
+        public Builder sparse(Predicate<String> variableName) {
+            sparse = variableName;
             return this;
         }
 

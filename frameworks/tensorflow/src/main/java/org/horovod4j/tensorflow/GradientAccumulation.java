@@ -1,7 +1,6 @@
 package org.horovod4j.tensorflow;
 
 import org.horovod4j.optim.GradientSettings;
-import org.horovod4j.tensorflow.DistributedOptimizer.NamedGradient;
 import org.tensorflow.Operand;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;

@@ -17,7 +17,10 @@ import org.tensorflow.Output;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.proto.DataType;
+import org.tensorflow.types.TBool;
 import org.tensorflow.types.TInt32;
+import org.tensorflow.types.TInt64;
+import org.tensorflow.types.family.TNumber;
 import org.tensorflow.types.family.TType;
 
 import java.util.ArrayList;
@@ -112,24 +115,7 @@ public final class HvdOps {
         return outputs(allreduceNode(inputs, options).add(), inputs.size());
     }
 
-    /// Reduces several groups, of which none depends on another.
-    ///
-    /// @param names of the nodes
-    <T extends TType> List<List<Output<T>>> allreduceGroups(
-            List<String> names, List<List<Output<T>>> groups, AllreduceOptions options) {
-        List<Node> nodes = new ArrayList<>();
-        for (int i = 0; i < groups.size(); i++) {
-            nodes.add(withName(names.get(i)).allreduceNode(groups.get(i), options));
-        }
-        List<Operation> added = Node.addAll(nodes);
-        List<List<Output<T>>> reduced = new ArrayList<>();
-        for (int i = 0; i < groups.size(); i++) {
-            reduced.add(outputs(added.get(i), groups.get(i).size()));
-        }
-        return reduced;
-    }
-
-    private Node allreduceNode(List<? extends Operand<?>> inputs, AllreduceOptions options) {
+    Node allreduceNode(List<? extends Operand<?>> inputs, AllreduceOptions options) {
         RankGroup group = options.processSet().map(ranks::in).orElse(ranks);
         return node(
                 OpType.ALLREDUCE,
@@ -142,6 +128,38 @@ public final class HvdOps {
     public <T extends TType> List<Output<T>> groupedAllreduce(
             List<? extends Operand<T>> inputs, ReduceOp op) {
         return groupedAllreduce(inputs, AllreduceOptions.of(op));
+    }
+
+    /// Sums or averages a tensor with many rows of zeros, such as the gradient of a table of
+    /// embeddings: only the other rows travel. If they are many, the whole tensor is reduced. See
+    /// [Communicator#sparseAllreduce].
+    ///
+    /// @param op AVERAGE or SUM
+    public <T extends TNumber> Output<T> sparseAllreduce(Operand<T> input, ReduceOp op) {
+        checkRows("sparseAllreduce", input);
+        return sparseAllreduceNode(input, op).add().output(0);
+    }
+
+    <T extends TNumber> Node sparseAllreduceNode(Operand<T> input, ReduceOp op) {
+        Ops inner = Ops.create((Graph) tf.scope().env()).withSubScope("rows");
+        Operand<T> zero = inner.dtypes.cast(inner.constant(0), input.asOutput().type());
+        // rows as vectors, whatever the number of dimensions
+        Operand<TInt32> flat =
+                inner.stack(
+                        List.of(
+                                inner.gather(
+                                        inner.shape(input), inner.constant(0), inner.constant(0)),
+                                inner.constant(-1)));
+        Operand<TBool> isNotZero = inner.math.notEqual(inner.reshape(input, flat), zero);
+        Operand<TInt64> rows =
+                inner.reshape(
+                        inner.where(inner.reduceAny(isNotZero, inner.constant(1))),
+                        inner.constant(new int[] {-1}));
+        return node(
+                OpType.SPARSE_ALLREDUCE,
+                List.of(input, rows, inner.gather(input, rows, inner.constant(0))),
+                List.of(type(input)),
+                new CollectiveFunction.SparseAllreduce(ranks, op));
     }
 
     /// Joins the tensors of all ranks along the first dimension, in the order of ranks. First

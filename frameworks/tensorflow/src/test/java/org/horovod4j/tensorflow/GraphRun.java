@@ -19,10 +19,12 @@ import java.util.List;
 final class GraphRun implements AutoCloseable {
     final Graph graph = new Graph();
     final Ops tf = Ops.create(graph);
+    final Communicator comm;
     final HvdOps hvd;
     private final Session session = new Session(graph);
 
     GraphRun(Communicator comm) {
+        this.comm = comm;
         hvd = HvdOps.create(tf, comm);
     }
 

@@ -1,9 +1,12 @@
 package org.horovod4j.tensorflow.kernel;
 
+import java.util.Arrays;
+
 /// The types of our ops. All have a list of inputs and a list of outputs; what a node does is a
 /// [NodeFunction]. The types differ in the shapes of their outputs, and in their gradients.
 public enum OpType {
     ALLREDUCE("Horovod4jAllreduce", ShapeRule.SAME),
+    SPARSE_ALLREDUCE("Horovod4jSparseAllreduce", ShapeRule.FIRST),
     BROADCAST("Horovod4jBroadcast", ShapeRule.SAME),
     ALLGATHER("Horovod4jAllgather", ShapeRule.OTHER_ROWS),
     REDUCESCATTER("Horovod4jReducescatter", ShapeRule.OTHER_ROWS),
@@ -23,6 +26,8 @@ public enum OpType {
     enum ShapeRule {
         /// Output i has the shape of input i.
         SAME,
+        /// The only output has the shape of the first input.
+        FIRST,
         /// Output i has the shape of input i, with another number of rows.
         OTHER_ROWS,
         /// The only output, if there is one, has no dimensions.
@@ -42,6 +47,16 @@ public enum OpType {
     /// The type of a node that waits for the collective and has its outputs.
     public String waitName() {
         return typeName + "Wait";
+    }
+
+    /// Whether a type of nodes is one of ours.
+    public static boolean isOurs(String type) {
+        return Arrays.stream(values())
+                .anyMatch(
+                        each ->
+                                type.equals(each.typeName)
+                                        || type.equals(each.startName())
+                                        || type.equals(each.waitName()));
     }
 
     ShapeRule shapeRule() {

@@ -72,8 +72,10 @@ final class ShapeFunctions {
             OpType.ShapeRule rule, int otherInputs, MemorySegment context, MemorySegment status) {
         try {
             switch (rule) {
-                case SAME -> inferFromInputs(context, status, otherInputs, false);
-                case OTHER_ROWS -> inferFromInputs(context, status, otherInputs, true);
+                case SAME -> inferFromInputs(context, status, inputs(context) - otherInputs, false);
+                case FIRST -> inferFromInputs(context, status, 1, false);
+                case OTHER_ROWS ->
+                        inferFromInputs(context, status, inputs(context) - otherInputs, true);
                 case SCALAR -> {
                     MemorySegment shape = (MemorySegment) scalar.invokeExact(context);
                     setOutput.invokeExact(context, 0, shape, status);
@@ -85,10 +87,14 @@ final class ShapeFunctions {
         }
     }
 
+    private long inputs(MemorySegment context) throws Throwable {
+        return (long) inputCount.invokeExact(context);
+    }
+
+    /// @param count of the inputs
     private void inferFromInputs(
-            MemorySegment context, MemorySegment status, int otherInputs, boolean otherRows)
+            MemorySegment context, MemorySegment status, long count, boolean otherRows)
             throws Throwable {
-        long count = (long) inputCount.invokeExact(context) - otherInputs;
         for (int i = 0; i < count; i++) {
             MemorySegment shape = (MemorySegment) newShape.invokeExact();
             getInput.invokeExact(context, i, shape, status);
