@@ -143,7 +143,7 @@ final class ElasticLoop<S extends State, X extends Exception> {
                     generation);
             return true;
         }
-        PeerLostException loss = causeOf(failure, PeerLostException.class);
+        PeerLostException loss = causeOf(failure);
         if (loss == null || !membership.isElastic()) {
             return false;
         }
@@ -152,6 +152,15 @@ final class ElasticLoop<S extends State, X extends Exception> {
                 "generation %d is over; returning to the last commit: %s"
                         .formatted(generation, loss.getMessage()));
         return true;
+    }
+
+    private @Nullable PeerLostException causeOf(Throwable failure) {
+        PeerLostException loss = causeOf(failure, PeerLostException.class);
+        return loss != null
+                ? loss
+                : state.failureBehind(failure)
+                        .map(behind -> causeOf(behind, PeerLostException.class))
+                        .orElse(null);
     }
 
     private static <T extends Throwable> @Nullable T causeOf(Throwable failure, Class<T> type) {

@@ -1,6 +1,7 @@
 package org.horovod4j.elastic;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.elastic.Generations.Generation;
@@ -10,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /// What training must not lose: parameters, counters, the position in the data.
 ///
@@ -71,6 +74,20 @@ public abstract class State {
         if (newest[0] > membership.hostsVersion()) {
             throw new HostsUpdatedInterrupt(membership.generation(), newest[0]);
         }
+    }
+
+    /// The exception of a collective behind an exception of a framework that carries only its message:
+    /// for frameworks that cannot set a cause. Empty by default.
+    protected Optional<HorovodException> findFailure(Throwable exception) {
+        return Optional.empty();
+    }
+
+    /// The same, by this state or one of its parts.
+    final Optional<HorovodException> failureBehind(Throwable exception) {
+        return Stream.concat(
+                        findFailure(exception).stream(),
+                        parts().stream().flatMap(part -> part.failureBehind(exception).stream()))
+                .findFirst();
     }
 
     /// Waits until a commit in the background no longer reads what the program may change. Without

@@ -10,6 +10,7 @@ import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.tensorflow.kernel.Failures;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.tensorflow.Graph;
+import org.tensorflow.Session;
 import org.tensorflow.exceptions.TensorFlowException;
 import org.tensorflow.framework.optimizers.Optimizer;
 import org.tensorflow.ndarray.buffer.DataStorageVisitor;
@@ -130,6 +131,26 @@ public final class HvdTensorFlow {
         return Failures.find(String.valueOf(exception.getMessage()))
                 .filter(HorovodException.class::isInstance)
                 .map(HorovodException.class::cast);
+    }
+
+    /// Ends a run that has failed on this rank, on all ranks, so that they can run the graph again. A
+    /// program that continues after an exception of `run()` calls this first, whatever has failed:
+    ///
+    /// ```java
+    /// try {
+    ///     session.runner().feed(images, batch).addTarget(step).run();
+    /// } catch (RuntimeException e) {
+    ///     HvdTensorFlow.failStep(session, e);
+    ///     session.run(broadcast); // ranks may have made the step or not
+    /// }
+    /// ```
+    ///
+    /// The runs of the other ranks fail with the message of `cause`. Returns when all of them have
+    /// called this.
+    ///
+    /// @throws HorovodException when a rank is lost or has left the job
+    public static void failStep(Session session, Throwable cause) {
+        FailedRun.report(session, cause).await();
     }
 
     @SuppressWarnings("restricted") // the memory is given by its address

@@ -10,6 +10,7 @@ import org.tensorflow.proto.DataType;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /// Adds nodes of our ops to a graph, and reads their functions back.
 ///
@@ -87,6 +88,11 @@ public record Node(
         builder.setAttr(DESCRIPTION, function.toString());
         builder.setAttr(TENSOR_NAME, name);
         return builder;
+    }
+
+    /// The function of a node; empty for an op of TensorFlow.
+    public static Optional<NodeFunction> functionOf(GraphOperation node) {
+        return OpType.isOurs(node.type()) ? Optional.of(function(node)) : Optional.empty();
     }
 
     /// The function of a node.

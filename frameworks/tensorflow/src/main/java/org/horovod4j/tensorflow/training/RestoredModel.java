@@ -56,7 +56,7 @@ final class RestoredModel implements AutoCloseable {
                                 "restore the model",
                                 () -> restoreNewest(session, variables, folder));
                 session.run(broadcast);
-                int step = Integer.parseInt(metadata.getOrDefault(TrainingSession.STEP, "0"));
+                int step = Integer.parseInt(metadata.getOrDefault(SessionCheckpoints.STEP, "0"));
                 return new RestoredModel(graph, session, model, step);
             } catch (RuntimeException | Error e) {
                 session.close();

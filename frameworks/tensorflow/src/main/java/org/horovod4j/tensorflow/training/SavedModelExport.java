@@ -14,21 +14,16 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// Writes a network with the variables of the newest checkpoint as a SavedModel, on one rank.
 final class SavedModelExport {
-    private static final Set<String> COLLECTIVES =
-            Arrays.stream(OpType.values()).map(OpType::typeName).collect(Collectors.toSet());
-
     private SavedModelExport() {}
 
     /// @param target gets its name when all of the model is on the disk
@@ -68,7 +63,7 @@ final class SavedModelExport {
         graph.operations()
                 .forEachRemaining(
                         (GraphOperation node) -> {
-                            if (COLLECTIVES.contains(node.type())) {
+                            if (OpType.isOurs(node.type())) {
                                 throw new IllegalStateException(
                                         """
                                         the model uses the collective '%s', which other programs do not have

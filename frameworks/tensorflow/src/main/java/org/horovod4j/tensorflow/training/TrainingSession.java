@@ -1,10 +1,9 @@
 package org.horovod4j.tensorflow.training;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Tensor;
 import org.horovod4j.checkpoint.CheckpointException;
-import org.horovod4j.checkpoint.CheckpointFolder;
 import org.horovod4j.log.Log;
+import org.horovod4j.tensorflow.FailedRun;
 import org.horovod4j.tensorflow.HvdOps;
 import org.horovod4j.tensorflow.HvdTensorFlow;
 import org.horovod4j.tensorflow.Variables;
@@ -19,7 +18,6 @@ import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.proto.ConfigProto;
 
-import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -32,7 +30,6 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 /// A session that trains: what `MonitoredTrainingSession` is in Python.
 ///
@@ -56,32 +53,30 @@ import java.util.function.Supplier;
 /// ranks with those of rank 0, those of optimizers included. Checkpoints are written and read on
 /// rank 0 only, so the folder need not be shared. If rank 0 fails to write one, all ranks throw.
 ///
-/// All ranks make the same number of steps. A step that throws ends the training: [#close] then saves
-/// nothing and waits for no other rank. It is the same if the loop ends before [#shouldStop] is true.
+/// All ranks make the same number of steps. When a step throws on a rank, it also throws on the
+/// others, with the same message. The program may end: [#close] then saves nothing and waits for no
+/// other rank. Or all ranks continue with the next batch: [#run] then starts from the variables and
+/// the step of rank 0. If the loop ends before [#shouldStop] is true, [#close] saves nothing either.
 public final class TrainingSession implements AutoCloseable {
     private static final Logger LOG = Log.of(TrainingSession.class);
-    static final String STEP = "step";
     static final int SAVE_EVERY = 1000;
     static final int KEPT = 5;
 
     private final CommunicatorProvider communicators;
     private final Op trainOp;
-    private final Optional<CheckpointFolder> folder;
-    private final int saveEvery;
+    private final Optional<SessionCheckpoints> checkpoints;
     private final OptionalInt lastStep;
     private final Optional<LearningRate> learningRate;
     private final Optional<LearningRateInputs> learningRateInputs;
     private final List<TrainingHook> hooks;
-    private final VariableValues variables;
     private final Op broadcast;
     private final Session session;
 
     private final List<Output<?>> fetches = new ArrayList<>();
     private final Map<Output<?>, Integer> positions = new LinkedHashMap<>();
     private int step;
-    private int savedStep;
     private boolean isStopRequested;
-    private boolean hasFailed;
+    private Optional<FailedRun> failedRun = Optional.empty();
     private boolean isClosed;
 
     private TrainingSession(Builder builder) {
@@ -89,17 +84,16 @@ public final class TrainingSession implements AutoCloseable {
         Graph graph = builder.graph;
         this.communicators = builder.communicators;
         this.trainOp = builder.trainOp;
-        this.folder =
+        VariableValues variables = new VariableValues(graph);
+        this.checkpoints =
                 builder.folder.map(
                         path ->
-                                new CheckpointFolder(
-                                        path, builder.kept, CheckpointFolder.Unit.STEP));
-        this.saveEvery = builder.saveEvery;
+                                new SessionCheckpoints(
+                                        path, builder.kept, builder.saveEvery, variables));
         this.lastStep = builder.lastStep;
         this.learningRate = builder.learningRate;
         this.learningRateInputs = learningRate.map(_ -> LearningRateInputs.of(graph));
         this.hooks = List.copyOf(builder.hooks);
-        this.variables = new VariableValues(graph);
         this.broadcast = broadcast(graph, communicator, builder.local);
         this.session =
                 new Session(
@@ -123,7 +117,10 @@ public final class TrainingSession implements AutoCloseable {
 
     private void start() {
         session.initialize();
-        restore();
+        step =
+                checkpoints
+                        .map(each -> each.restoreNewest(communicators.current(), session))
+                        .orElse(0);
         session.run(broadcast);
         for (TrainingHook hook : hooks) {
             for (Operand<?> fetch : hook.fetches()) {
@@ -133,23 +130,6 @@ public final class TrainingSession implements AutoCloseable {
             }
         }
         hooks.forEach(hook -> hook.atStart(this));
-    }
-
-    private void restore() {
-        if (folder.isPresent()) {
-            Map<String, String> metadata =
-                    folder.get()
-                            .onRankZero(
-                                    communicators.current(),
-                                    "resume training",
-                                    () -> {
-                                        folder.get().prepare();
-                                        return variables.restoreNewest(
-                                                session, folder.get(), false);
-                                    });
-            step = Integer.parseInt(metadata.getOrDefault(STEP, "0"));
-            savedStep = step;
-        }
     }
 
     /// The number of complete steps, those before a checkpoint included.
@@ -186,14 +166,23 @@ public final class TrainingSession implements AutoCloseable {
     /// Makes a step. All ranks call this.
     ///
     /// @param feeds feeds the batch
+    /// @throws RuntimeException when the step fails on this rank or on another
     public void run(Consumer<Session.Runner> feeds) {
-        boolean isDone = false;
+        failedRun.ifPresent(this::recover);
         try {
             makeStep(feeds);
-            isDone = true;
-        } finally {
-            hasFailed |= !isDone;
+        } catch (RuntimeException | Error e) {
+            failedRun = Optional.of(FailedRun.report(session, e));
+            throw e;
         }
+    }
+
+    /// Some ranks may have made the failed step and others not, so all continue from rank 0.
+    private void recover(FailedRun failed) {
+        failed.await();
+        failedRun = Optional.empty();
+        session.run(broadcast);
+        step = communicators.current().broadcastObject("step after a failure", step, 0);
     }
 
     private void makeStep(Consumer<Session.Runner> feeds) {
@@ -211,7 +200,7 @@ public final class TrainingSession implements AutoCloseable {
         } finally {
             rates.forEach(org.tensorflow.Tensor::close);
         }
-        if (folder.isPresent() && step % saveEvery == 0) {
+        if (checkpoints.isPresent() && checkpoints.get().isDue(step)) {
             save();
         }
     }
@@ -221,32 +210,12 @@ public final class TrainingSession implements AutoCloseable {
     /// @throws CheckpointException on all ranks, when rank 0 cannot write it
     /// @throws IllegalStateException when there is no folder for checkpoints
     public void save() {
-        CheckpointFolder to =
-                folder.orElseThrow(
+        checkpoints
+                .orElseThrow(
                         () ->
                                 new IllegalStateException(
-                                        "there is no folder for checkpoints: call checkpoints(…) before start()"));
-        Communicator communicator = communicators.current();
-        Map<String, String> _ =
-                to.onRankZero(
-                        communicator,
-                        "save the checkpoint of step " + step,
-                        () -> {
-                            write(to, communicator.size());
-                            return Map.of();
-                        });
-        savedStep = step;
-    }
-
-    private void write(CheckpointFolder to, int ranks) throws IOException {
-        try (Result values = variables.fetch(session)) {
-            Map<String, Supplier<Tensor>> tensors = new LinkedHashMap<>();
-            variables.view(values).forEach((name, tensor) -> tensors.put(name, () -> tensor));
-            to.write(
-                    step,
-                    Map.of(STEP, String.valueOf(step), "ranks", String.valueOf(ranks)),
-                    tensors);
-        }
+                                        "there is no folder for checkpoints: call checkpoints(…) before start()"))
+                .save(communicators.current(), session, step);
     }
 
     /// Ends the training. After the last step it calls the hooks and saves a checkpoint. Otherwise it
@@ -258,9 +227,9 @@ public final class TrainingSession implements AutoCloseable {
         }
         isClosed = true;
         try (session) {
-            if (shouldStop() && !hasFailed) {
+            if (shouldStop() && failedRun.isEmpty()) {
                 hooks.forEach(hook -> hook.atEnd(this));
-                if (folder.isPresent() && savedStep != step) {
+                if (checkpoints.isPresent() && !checkpoints.get().isSaved(step)) {
                     save();
                 }
             } else {
@@ -270,28 +239,16 @@ public final class TrainingSession implements AutoCloseable {
     }
 
     private void reportEarlyEnd() {
-        if (hasFailed) {
-            LOG.log(
-                    Level.WARNING,
-                    "training failed after step {0}{1}",
-                    String.valueOf(step),
-                    checkpointNote());
+        String note = checkpoints.map(SessionCheckpoints::note).orElse("");
+        if (failedRun.isPresent()) {
+            LOG.log(Level.WARNING, "training failed after step {0}{1}", String.valueOf(step), note);
         } else {
             LOG.log(
                     Level.WARNING,
                     "training ended after step {0}, before its last step{1}. Call requestStop() to end it early.",
                     String.valueOf(step),
-                    checkpointNote());
+                    note);
         }
-    }
-
-    private String checkpointNote() {
-        if (folder.isEmpty()) {
-            return "";
-        }
-        return savedStep == 0
-                ? "; there is no checkpoint"
-                : "; the newest checkpoint is that of step " + savedStep;
     }
 
     /// Options of a training session.

@@ -19,12 +19,14 @@ import org.tensorflow.types.family.TType;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 
 /// Reads and writes the variables of a graph, those of optimizers included.
 final class VariableValues {
@@ -89,14 +91,39 @@ final class VariableValues {
     private void restore(Session session, LoadedCheckpoint checkpoint, boolean mayHaveMore) {
         check(session, checkpoint, mayHaveMore);
         Map<String, CheckpointFile.StoredTensor> stored = checkpoint.file().tensors();
+        overwrite(
+                session,
+                name -> {
+                    CheckpointFile.StoredTensor tensor =
+                            Objects.requireNonNull(stored.get(name), name);
+                    return new Value(shape(tensor.spec()), tensor.bytes());
+                });
+    }
+
+    private static Shape shape(TensorSpec spec) {
+        return Shape.of(spec.shape().stream().mapToLong(Long::longValue).toArray());
+    }
+
+    /// Overwrites all variables.
+    ///
+    /// @param tensors by the names of variables
+    void overwrite(Session session, Map<String, org.horovod4j.Tensor> tensors) {
+        overwrite(
+                session,
+                name -> {
+                    org.horovod4j.Tensor tensor = Objects.requireNonNull(tensors.get(name), name);
+                    return new Value(Shape.of(tensor.shape().toArray()), tensor.segment());
+                });
+    }
+
+    private record Value(Shape shape, MemorySegment bytes) {}
+
+    private void overwrite(Session session, Function<String, Value> source) {
         List<Tensor> values = new ArrayList<>();
         try {
             Session.Runner runner = session.runner();
             for (Entry entry : entries) {
-                TType value =
-                        copy(
-                                entry.variable.type(),
-                                Objects.requireNonNull(stored.get(entry.name), entry.name));
+                TType value = copy(entry.variable.type(), source.apply(entry.name));
                 values.add(value);
                 runner.feed(entry.value, value).addTarget(entry.assign);
             }
@@ -126,10 +153,9 @@ final class VariableValues {
         }
     }
 
-    private static TType copy(Class<? extends TType> type, CheckpointFile.StoredTensor stored) {
-        long[] shape = stored.spec().shape().stream().mapToLong(Long::longValue).toArray();
-        TType tensor = Tensor.of(type, Shape.of(shape));
-        HvdTensorFlow.view(tensor).segment().copyFrom(stored.bytes());
+    private static TType copy(Class<? extends TType> type, Value value) {
+        TType tensor = Tensor.of(type, value.shape);
+        HvdTensorFlow.view(tensor).segment().copyFrom(value.bytes);
         return tensor;
     }
 }

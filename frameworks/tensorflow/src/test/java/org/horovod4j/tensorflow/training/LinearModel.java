@@ -63,6 +63,30 @@ final class LinearModel implements AutoCloseable {
         }
     }
 
+    /// The same without a training session.
+    ///
+    /// @param target what to run
+    void run(Session session, Op target, int step, int rank) {
+        int first = (step * 2 + rank) * BATCH;
+        try (TFloat32 inputs = inputs(first);
+                TFloat32 labels = labels(first)) {
+            session.runner()
+                    .feed(input, inputs)
+                    .feed(label, labels)
+                    .addTarget(target)
+                    .run()
+                    .close();
+        }
+    }
+
+    /// A step with a batch that the network cannot use.
+    void runBadBatch(TrainingSession training) {
+        try (TFloat32 inputs = TFloat32.tensorOf(StdArrays.ndCopyOf(new float[3][7]));
+                TFloat32 labels = labels(0)) {
+            training.run(runner -> runner.feed(input, inputs).feed(label, labels));
+        }
+    }
+
     private static float sample(int i, int column) {
         return (float) Math.sin(1 + 7 * i + 3 * column);
     }

@@ -127,6 +127,50 @@ class TrainingSessionTest {
     }
 
     @Test
+    void failedStepFailsOnAllRanksAndTrainingContinuesFromRankZero() {
+        World.run(
+                2,
+                comm -> {
+                    float[] expected = train(comm, options -> options.stopAtStep(6));
+                    try (LinearModel model =
+                                    LinearModel.distributed(
+                                            comm, comm.rank(), TrainingSessionTest::adam);
+                            TrainingSession training =
+                                    TrainingSession.of(model.graph, model.trainOp)
+                                            .communicator(comm)
+                                            .checkpoints(folder)
+                                            .stopAtStep(6)
+                                            .start()) {
+                        for (int failing = 0; failing < 2; failing++) {
+                            model.run(training, comm.rank());
+                            model.run(training, comm.rank());
+                            int fails = failing;
+                            assertThatThrownBy(
+                                            () -> {
+                                                if (comm.rank() == fails) {
+                                                    model.runBadBatch(training);
+                                                } else {
+                                                    model.run(training, comm.rank());
+                                                }
+                                            })
+                                    .isInstanceOf(RuntimeException.class)
+                                    .hasMessageContaining("[3,7]")
+                                    .hasMessageContaining(
+                                            comm.rank() == failing
+                                                    ? ""
+                                                    : "the step of rank %d has failed"
+                                                            .formatted(failing));
+                        }
+                        while (!training.shouldStop()) {
+                            model.run(training, comm.rank());
+                        }
+                        assertThat(model.weights(training)).containsExactly(expected);
+                    }
+                });
+        assertThat(folder).isDirectoryContaining("glob:**/step-0006.checkpoint");
+    }
+
+    @Test
     void failedTrainingSavesNothing() {
         List<String> events = new ArrayList<>();
         TrainingHook recorder =

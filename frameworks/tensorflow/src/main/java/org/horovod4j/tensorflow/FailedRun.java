@@ -1,0 +1,102 @@
+package org.horovod4j.tensorflow;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.HorovodException;
+import org.horovod4j.ProcessSet;
+import org.horovod4j.tensorflow.kernel.Node;
+import org.tensorflow.Graph;
+import org.tensorflow.GraphOperation;
+import org.tensorflow.Session;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+
+/// A run of a graph that has failed on this rank. Other ranks may wait for its collectives, so they
+/// must fail, too.
+///
+/// ```java
+/// FailedRun failed = FailedRun.report(session, exception); // the runs of the other ranks fail
+/// failed.await(); // until all ranks have reported theirs; then all may run the graph again
+/// ```
+///
+/// Collectives of the run that this rank has submitted are complete: TensorFlow waits for them before
+/// it throws.
+public final class FailedRun {
+    /// The messages of TensorFlow may contain whole shapes and graphs.
+    private static final int MAX_REASON = 1_000;
+
+    private static final Executor EACH_ITS_THREAD =
+            task -> Thread.ofVirtual().name("hvd-failed-run").start(task);
+
+    private final List<CompletableFuture<Void>> ends;
+
+    private FailedRun(List<CompletableFuture<Void>> ends) {
+        this.ends = ends;
+    }
+
+    /// Tells the ranks that the collectives of the graph have in common with this one, and returns at
+    /// once. Until [#await] returns, collectives of this rank throw.
+    public static FailedRun report(Session session, Throwable cause) {
+        String message = String.valueOf(cause.getMessage());
+        String reason =
+                message.length() > MAX_REASON ? message.substring(0, MAX_REASON) + " …" : message;
+        Collection<Communicator> communicators;
+        try {
+            communicators = communicators(session.graph());
+        } catch (IllegalStateException e) { // this rank has left the job
+            return new FailedRun(List.of(CompletableFuture.failedFuture(e)));
+        }
+        // at the same time: another rank may wait in any of them
+        return new FailedRun(
+                communicators.stream()
+                        .map(
+                                communicator ->
+                                        CompletableFuture.runAsync(
+                                                () -> communicator.failStep(reason),
+                                                EACH_ITS_THREAD))
+                        .toList());
+    }
+
+    /// Waits until the run has failed on all ranks.
+    ///
+    /// @throws HorovodException when a rank is lost or has left the job
+    public void await() {
+        try {
+            ends.forEach(CompletableFuture::join);
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException failure) {
+                throw failure;
+            }
+            throw e;
+        }
+    }
+
+    /// Those of all collectives in the graph in which this rank takes part.
+    private static Collection<Communicator> communicators(Graph graph) {
+        Map<Integer, Communicator> byProcessSet = new LinkedHashMap<>();
+        graph.operations()
+                .forEachRemaining(
+                        (GraphOperation node) ->
+                                Node.functionOf(node)
+                                        .map(CollectiveFunction.class::cast)
+                                        .filter(CollectiveFunction::isCollective)
+                                        .map(CollectiveFunction::ranks)
+                                        .filter(FailedRun::takesPart)
+                                        .map(RankGroup::communicator)
+                                        .ifPresent(
+                                                communicator ->
+                                                        byProcessSet.put(
+                                                                communicator.processSet().id(),
+                                                                communicator)));
+        return byProcessSet.values();
+    }
+
+    private static boolean takesPart(RankGroup ranks) {
+        return ranks.processSet().map(ProcessSet::isIncluded).orElse(true);
+    }
+}

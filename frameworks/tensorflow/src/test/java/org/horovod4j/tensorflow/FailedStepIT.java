@@ -1,0 +1,130 @@
+package org.horovod4j.tensorflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
+import org.horovod4j.MismatchException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.launcher.Launcher;
+import org.horovod4j.testsupport.TestJvm;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tensorflow.Graph;
+import org.tensorflow.Operand;
+import org.tensorflow.Result;
+import org.tensorflow.Session;
+import org.tensorflow.exceptions.TensorFlowException;
+import org.tensorflow.op.Op;
+import org.tensorflow.op.Ops;
+import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.proto.ConfigProto;
+import org.tensorflow.types.TFloat32;
+
+import java.util.List;
+import java.util.Map;
+
+/// Steps that fail on one of two processes, when it has submitted some of its collectives.
+class FailedStepIT {
+    private static final int STEPS = 12;
+    private static final ConfigProto TWO_THREADS =
+            ConfigProto.newBuilder()
+                    .setInterOpParallelismThreads(2)
+                    .setUsePerSessionThreads(true)
+                    .build();
+
+    @ParameterizedTest
+    @ValueSource(strings = {"async", "blocking"})
+    void otherRankFailsTooAndBothContinue(String kernels) {
+        List<float[]> values =
+                Launcher.processes(2)
+                        .jvmOptions(TestJvm.SHORT_LIVED)
+                        .options(Map.of("HOROVOD_TENSORFLOW_KERNELS", kernels))
+                        .run(FailedStepIT::train);
+        // each of the nine steps that succeed adds 1 + 2 to the first variable and 10 + 20 to the
+        // second
+        assertThat(values).allSatisfy(each -> assertThat(each).containsExactly(27, 270));
+    }
+
+    /// Two sums, of which the second fails if its input is infinite, and the first has been submitted
+    /// by then.
+    private static float[] train(Communicator comm) {
+        try (Graph graph = new Graph()) {
+            Ops tf = Ops.create(graph);
+            HvdOps hvd = HvdTensorFlow.ops(tf);
+            Placeholder<TFloat32> input = tf.placeholder(TFloat32.class);
+            Operand<TFloat32> total = tf.variable(tf.constant(0f));
+            Operand<TFloat32> second = tf.variable(tf.constant(0f));
+            Operand<TFloat32> first =
+                    hvd.withName("first").allreduce(tf.constant(1f + comm.rank()), ReduceOp.SUM);
+            Operand<TFloat32> checked =
+                    tf.withControlDependencies(List.of(first))
+                            .debugging
+                            .checkNumerics(input, "bad batch");
+            Operand<TFloat32> sum = hvd.withName("second").allreduce(checked, ReduceOp.SUM);
+            Op step =
+                    tf.withControlDependencies(List.of(first, sum))
+                            .withControlDependencies(
+                                    List.of(
+                                            tf.assignAdd(total, gated(tf, first, sum)),
+                                            tf.assignAdd(second, sum)))
+                            .noOp();
+            try (Session session = new Session(graph, TWO_THREADS)) {
+                session.initialize();
+                for (int i = 0; i < STEPS; i++) {
+                    runStep(comm, session, input, step, i);
+                }
+                try (Result result = session.runner().fetch(total).fetch(second).run()) {
+                    return new float[] {
+                        ((TFloat32) result.get(0)).getFloat(), ((TFloat32) result.get(1)).getFloat()
+                    };
+                }
+            }
+        }
+    }
+
+    private static Operand<TFloat32> gated(
+            Ops tf, Operand<TFloat32> value, Operand<TFloat32> after) {
+        return tf.withControlDependencies(List.of(after)).identity(value);
+    }
+
+    private static void runStep(
+            Communicator comm, Session session, Placeholder<TFloat32> input, Op step, int number) {
+        boolean fails = number % 4 == 2; // on rank 0, 1, 0
+        boolean failsHere = fails && number / 4 % 2 == comm.rank();
+        boolean isUnfed = number == 10; // then a placeholder fails
+        float value = failsHere ? Float.POSITIVE_INFINITY : 10f * (1 + comm.rank());
+        try (TFloat32 batch = TFloat32.scalarOf(value)) {
+            Session.Runner runner = session.runner().addTarget(step);
+            if (!failsHere || !isUnfed) {
+                runner.feed(input, batch);
+            }
+            if (!fails) {
+                runner.run().close();
+                return;
+            }
+            assertThatThrownBy(runner::run)
+                    .isInstanceOfSatisfying(
+                            RuntimeException.class,
+                            e -> {
+                                check(e, failsHere, number / 4 % 2, isUnfed);
+                                HvdTensorFlow.failStep(session, e);
+                            });
+        }
+        assertThat(Hvd.size()).isEqualTo(2);
+    }
+
+    private static void check(
+            RuntimeException e, boolean failedHere, int failedRank, boolean isUnfed) {
+        String cause = isUnfed ? "You must feed a value" : "bad batch";
+        assertThat(e).hasMessageContaining(cause);
+        if (!failedHere) {
+            assertThat(e)
+                    .hasMessageContaining("the step of rank " + failedRank + " has failed")
+                    .hasMessageContaining(isUnfed ? "allreduce of '" : "allreduce of 'second'");
+            assertThat(HvdTensorFlow.failure((TensorFlowException) e))
+                    .containsInstanceOf(MismatchException.class);
+        }
+    }
+}
