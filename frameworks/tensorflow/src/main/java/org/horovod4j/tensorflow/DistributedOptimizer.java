@@ -15,6 +15,7 @@ import org.tensorflow.framework.optimizers.Optimizer;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Variable;
+import org.tensorflow.proto.DataType;
 import org.tensorflow.types.family.TNumber;
 import org.tensorflow.types.family.TType;
 
@@ -23,6 +24,7 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /// Averages gradients over all ranks before another optimizer applies them.
@@ -46,6 +48,12 @@ import java.util.function.Predicate;
 public final class DistributedOptimizer extends Optimizer {
     private static final Logger LOG = Log.of(DistributedOptimizer.class);
     private static final String NAME = "DistributedOptimizer";
+    private static final Set<DataType> DIFFERENTIABLE =
+            Set.of(
+                    DataType.DT_HALF,
+                    DataType.DT_BFLOAT16,
+                    DataType.DT_FLOAT,
+                    DataType.DT_DOUBLE);
 
     private final Optimizer optimizer;
     private final GradientSettings settings;
@@ -107,9 +115,16 @@ public final class DistributedOptimizer extends Optimizer {
 
     /// Adds the gradients of all variables to the graph, averaged over all ranks.
     ///
-    /// @throws IllegalArgumentException when the loss depends on no variable
+    /// @throws IllegalArgumentException when the loss depends on no variable, or is no floating-point
+    ///     number
     @Override
     public <T extends TType> List<GradAndVar<?>> computeGradients(Operand<?> loss) {
+        DataType type = loss.asOutput().dataType();
+        if (!DIFFERENTIABLE.contains(type)) {
+            throw new IllegalArgumentException(
+                    "loss '%s' has type %s, which has no gradient: convert it with tf.dtypes.cast before the operations that depend on variables"
+                            .formatted(loss.op().name(), type));
+        }
         List<NamedGradient> gradients =
                 LossGradients.of(graph, optimizer, loss).stream().map(NamedGradient::of).toList();
         if (gradients.isEmpty()) {

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.Graph;
+import org.tensorflow.Operand;
 import org.tensorflow.exceptions.TensorFlowException;
 import org.tensorflow.framework.optimizers.GradientDescent;
 import org.tensorflow.framework.optimizers.Momentum;
@@ -319,6 +320,9 @@ class DistributedOptimizerTest {
             assertThatThrownBy(() -> optimizer.minimize(tf.withName("fixed").constant(1f)))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("'fixed' depends on no variable");
+            assertThatThrownBy(() -> optimizer.minimize(tf.withName("count").constant(1)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("'count' has type DT_INT32, which has no gradient");
             BiFunction<Graph, Integer, DistributedOptimizer> library =
                     (it, passes) ->
                             DistributedOptimizer.wrap(
@@ -331,6 +335,38 @@ class DistributedOptimizerTest {
                     .hasMessageContaining("org.horovod4j.tensorflow.Adam");
             assertThatThrownBy(() -> HvdOps.create(tf).broadcastGlobalVariables(0))
                     .hasMessageContaining("there are no variables");
+            Variable<TFloat32> weight = tf.variable(tf.constant(1f));
+            Operand<TFloat32> stopped = tf.withName("stopped").stopGradient(weight);
+            assertThatThrownBy(() -> optimizer.minimize(stopped))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("'stopped' depends on no variable");
         }
+    }
+
+    @Test
+    void variablesWithoutGradientStayAsTheyAre() {
+        World.run(
+                2,
+                comm -> {
+                    try (GraphRun run = new GraphRun(comm)) {
+                        Variable<TFloat32> weight =
+                                run.tf.withName("weight").variable(run.tf.constant(1f));
+                        Variable<TFloat32> unused =
+                                run.tf.withName("unused").variable(run.tf.constant(5f));
+                        Op step =
+                                DistributedOptimizer.wrap(new GradientDescent(run.graph, 0.25f))
+                                        .communicator(comm)
+                                        .build()
+                                        .minimize(
+                                                run.tf.math.mul(
+                                                        weight,
+                                                        run.tf.constant(comm.rank() + 1f)));
+                        run.session().initialize();
+                        run.session().run(step);
+                        List<float[]> values = run.floats(weight, unused);
+                        assertThat(values.get(0)).containsExactly(1 - 0.25f * 1.5f);
+                        assertThat(values.get(1)).containsExactly(5);
+                    }
+                });
     }
 }

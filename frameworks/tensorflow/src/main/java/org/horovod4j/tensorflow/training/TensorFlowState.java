@@ -90,10 +90,7 @@ public final class TensorFlowState extends State {
 
     @Override
     public void sync(Communicator communicator, int rootRank) {
-        Map<String, Tensor> values;
-        try (Result now = variables.fetch(session)) {
-            values = copies(variables.view(now));
-        }
+        Map<String, Tensor> values = VariableValues.copies(session);
         Map<String, Tensor> sent = new LinkedHashMap<>(values);
         sent.keySet().removeIf(name -> !shared.test(name));
         TensorBroadcast.run(communicator, ACTION, sent, rootRank);

@@ -69,6 +69,22 @@ final class VariableValues {
         return runner.run();
     }
 
+    /// Copies of all variables of a session.
+    static Map<String, org.horovod4j.Tensor> copies(Session session) {
+        Map<String, org.horovod4j.Tensor> copies = new LinkedHashMap<>();
+        List<Output<?>> variables = Variables.of(session.graph());
+        Session.Runner runner = session.runner();
+        variables.forEach(runner::fetch);
+        try (Result result = runner.run()) {
+            for (int i = 0; i < variables.size(); i++) {
+                copies.put(
+                        variables.get(i).op().name(),
+                        HvdTensorFlow.view((TType) result.get(i)).copy());
+            }
+        }
+        return copies;
+    }
+
     /// Overwrites all variables with those of the newest checkpoint.
     ///
     /// @return the metadata of the checkpoint; empty if there is none

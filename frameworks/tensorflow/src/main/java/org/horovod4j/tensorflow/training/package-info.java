@@ -4,7 +4,7 @@
 /// Start with [TrainingSession] (what `MonitoredTrainingSession` is in Python) and its hooks,
 /// [MetricLog] and [ProgressHook]. An [Estimator] trains, evaluates and predicts with a function that
 /// builds a graph and another that returns batches. A [TensorFlowState] keeps the variables of an
-/// elastic job.
+/// elastic job. [SavedModelExport] writes a network for programs without Horovod4J.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.checkpoint`, `org.horovod4j.data`,
 ///   `org.horovod4j.elastic`, `org.horovod4j.log`, `org.horovod4j.training`, `org.horovod4j.tensorflow`,
