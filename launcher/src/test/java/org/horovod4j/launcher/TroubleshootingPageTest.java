@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// Compares `docs/troubleshooting.md` with the sources, both ways: the page explains every exception of
-/// the launcher, of a rank that starts and of the DJL adapter, and quotes no message that the sources
-/// lack. See decision 23.
+/// the launcher, of a rank that starts and of the adapters to DJL and TensorFlow, and quotes no
+/// message that the sources lack. See decision 23.
 class TroubleshootingPageTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
@@ -42,12 +42,17 @@ class TroubleshootingPageTest {
                     "core/src/main/java/org/horovod4j/optim",
                     "core/src/main/java/org/horovod4j/training");
 
+    /// Sources whose exceptions a TensorFlow program sees, wrong arguments included.
+    private static final List<Path> TENSORFLOW_SOURCES =
+            paths("frameworks/tensorflow/src/main/java");
+
     private static final List<Path> ALL_SOURCES =
             paths(
                     "launcher/src/main/java",
                     "core/src/main/java",
                     "frameworks/libtorch/src/main/java",
-                    "frameworks/djl/src/main/java");
+                    "frameworks/djl/src/main/java",
+                    "frameworks/tensorflow/src/main/java");
 
     /// Messages of picocli, which parses the flags.
     private static final Set<String> EXTERNAL_MESSAGES =
@@ -72,6 +77,11 @@ class TroubleshootingPageTest {
     @Test
     void everyExceptionOfTheDjlAdapterHasAnEntry() {
         assertDocumented(SourceMessages.ofLibraryExceptions(DJL_SOURCES).stream());
+    }
+
+    @Test
+    void everyExceptionOfTheTensorFlowAdapterHasAnEntry() {
+        assertDocumented(SourceMessages.ofLibraryExceptions(TENSORFLOW_SOURCES).stream());
     }
 
     private static void assertDocumented(Stream<MessageTemplate> messages) {

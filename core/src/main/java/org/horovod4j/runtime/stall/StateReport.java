@@ -182,10 +182,10 @@ public record StateReport(List<@Nullable RankReport> reports) {
     private static String inFlight(ProcessSetReport set) {
         Pending join = set.join();
         if (join != null) {
-            return "%s (%.1f s)"
-                    .formatted(
-                            join.name().equals(JOIN) ? "has joined" : "has called " + join.name(),
-                            join.millis() / 1000.0);
+            return (join.name().equals(JOIN)
+                            ? "has joined (%.1f s)"
+                            : "has called failStep (%.1f s)")
+                    .formatted(join.millis() / 1000.0);
         }
         if (set.pending().isEmpty()) {
             return "has nothing in flight: its program is doing something else";

@@ -49,11 +49,7 @@ public final class DistributedOptimizer extends Optimizer {
     private static final Logger LOG = Log.of(DistributedOptimizer.class);
     private static final String NAME = "DistributedOptimizer";
     private static final Set<DataType> DIFFERENTIABLE =
-            Set.of(
-                    DataType.DT_HALF,
-                    DataType.DT_BFLOAT16,
-                    DataType.DT_FLOAT,
-                    DataType.DT_DOUBLE);
+            Set.of(DataType.DT_HALF, DataType.DT_BFLOAT16, DataType.DT_FLOAT, DataType.DT_DOUBLE);
 
     private final Optimizer optimizer;
     private final GradientSettings settings;

@@ -359,8 +359,7 @@ class DistributedOptimizerTest {
                                         .build()
                                         .minimize(
                                                 run.tf.math.mul(
-                                                        weight,
-                                                        run.tf.constant(comm.rank() + 1f)));
+                                                        weight, run.tf.constant(comm.rank() + 1f)));
                         run.session().initialize();
                         run.session().run(step);
                         List<float[]> values = run.floats(weight, unused);

@@ -45,6 +45,7 @@ class SyncBatchNormTest {
     }
 
     /// What TensorFlow's batch normalisation gives for the whole batch.
+    @SuppressWarnings("ArrayRecordComponent") // read, never compared
     private record Expected(float[] output, float[] inputGradient, float[] mean, float[] variance) {
         static Expected ofWholeBatch() {
             return World.of(1)

@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 
 /// Trains with Adam until a file appears, whose name is the argument. Prints its state when a generation
 /// begins and at the end. The graph and the session are built once, before `init`.
@@ -112,7 +113,7 @@ final class ElasticTensorFlowWorker {
                                     Hvd.size(),
                                     ProcessHandle.current().pid(),
                                     state.getInt("step"),
-                                    tensors.get("updates").toLongArray()[0],
+                                    Objects.requireNonNull(tensors.get("updates")).toLongArray()[0],
                                     tensors.size(),
                                     content));
         }

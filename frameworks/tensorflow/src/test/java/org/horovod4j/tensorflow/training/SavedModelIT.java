@@ -107,7 +107,8 @@ class SavedModelIT {
                 .satisfies(
                         y -> {
                             assertThat(y.get(0)).isCloseTo(1, Offset.offset(0.05f));
-                            assertThat(y.get(1) - y.get(0)).isCloseTo(slopes.get(0), Offset.offset(1e-5f));
+                            assertThat(y.get(1) - y.get(0))
+                                    .isCloseTo(slopes.get(0), Offset.offset(1e-5f));
                         });
     }
 
@@ -122,7 +123,8 @@ class SavedModelIT {
                     tf.math.add(
                             operand(graph, "y"),
                             tf.withName("height").variable(tf.constant((float) comm.rank())));
-            Operand<TFloat32> target = tf.math.add(tf.math.mul(x, tf.constant(3f)), tf.constant(1f));
+            Operand<TFloat32> target =
+                    tf.math.add(tf.math.mul(x, tf.constant(3f)), tf.constant(1f));
             Operand<TFloat32> loss =
                     tf.math.mean(tf.math.squaredDifference(line, target), tf.constant(0));
             Op step = HvdTensorFlow.distributed(new Adam(graph, 0.05f)).minimize(loss);
@@ -152,7 +154,12 @@ class SavedModelIT {
         String libraries =
                 Arrays.stream(TestJvm.CLASS_PATH.split(File.pathSeparator))
                         .filter(entry -> entry.endsWith(".jar"))
-                        .filter(entry -> !Path.of(entry).getFileName().toString().startsWith("horovod4j"))
+                        .filter(
+                                entry ->
+                                        !Path.of(entry)
+                                                .getFileName()
+                                                .toString()
+                                                .startsWith("horovod4j"))
                         .collect(Collectors.joining(File.pathSeparator));
         Path file = Files.writeString(folder.resolve(name), source);
         Path output = folder.resolve(name + ".output");
