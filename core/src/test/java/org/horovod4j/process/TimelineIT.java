@@ -2,8 +2,8 @@ package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
-import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
-import static org.horovod4j.runtime.timeline.ParsedTrace.number;
+import static org.horovod4j.testsupport.ParsedTrace.arguments;
+import static org.horovod4j.testsupport.ParsedTrace.number;
 
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -16,8 +16,8 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
-import org.horovod4j.runtime.timeline.ParsedTrace;
 import org.horovod4j.runtime.timeline.Timeline;
+import org.horovod4j.testsupport.ParsedTrace;
 import org.horovod4j.testsupport.SimulatedHost;
 import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Shape;
+import org.horovod4j.testsupport.ParsedTrace;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 

@@ -3,11 +3,12 @@ package org.horovod4j.runtime.timeline;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
-import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
-import static org.horovod4j.runtime.timeline.ParsedTrace.number;
+import static org.horovod4j.testsupport.ParsedTrace.arguments;
+import static org.horovod4j.testsupport.ParsedTrace.number;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.testsupport.ParsedTrace;
 import org.horovod4j.testsupport.Processes;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.AfterEach;

@@ -1,9 +1,10 @@
 package org.horovod4j.runtime.timeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.horovod4j.runtime.timeline.ParsedTrace.arguments;
-import static org.horovod4j.runtime.timeline.ParsedTrace.number;
+import static org.horovod4j.testsupport.ParsedTrace.arguments;
+import static org.horovod4j.testsupport.ParsedTrace.number;
 
+import org.horovod4j.testsupport.ParsedTrace;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

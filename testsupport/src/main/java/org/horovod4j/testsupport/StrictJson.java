@@ -1,4 +1,4 @@
-package org.horovod4j.runtime.timeline;
+package org.horovod4j.testsupport;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /// Parses JSON strictly by RFC 8259, independent of the code under test.
-final class StrictJson {
+public final class StrictJson {
     private static final Pattern NUMBER =
             Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?");
     private static final Pattern STRING =
@@ -24,7 +24,7 @@ final class StrictJson {
     }
 
     /// Lists, maps, strings, [BigDecimal]s and booleans; null is the string "null".
-    static Object parse(String text) {
+    public static Object parse(String text) {
         StrictJson json = new StrictJson(text);
         Object value = json.value();
         json.space();

@@ -1,4 +1,4 @@
-package org.horovod4j.runtime.timeline;
+package org.horovod4j.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
@@ -18,7 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/// A parsed trace.
+/// A trace that a timeline has written, for Perfetto.
 public record ParsedTrace(List<Map<String, Object>> events) {
 
     /// Fails unless the file is valid UTF-8 and valid JSON.
@@ -29,13 +30,18 @@ public record ParsedTrace(List<Map<String, Object>> events) {
         return new ParsedTrace((List<Map<String, Object>>) StrictJson.parse(text));
     }
 
+    /// The names of all rows.
+    public List<String> rows() {
+        return rowNames().values().stream().map(String::valueOf).distinct().toList();
+    }
+
     /// The names of all events of these kinds on the row of that name, in the order of time.
     public List<String> on(String row, String kinds) {
         return eventsOn(row, kinds).map(event -> String.valueOf(event.get("name"))).toList();
     }
 
     /// The only slice, tick or mark of that name on that row.
-    Map<String, Object> only(String row, String name) {
+    public Map<String, Object> only(String row, String name) {
         List<Map<String, Object>> found =
                 eventsOn(row, "XBi").filter(event -> name.equals(event.get("name"))).toList();
         assertThat(found).as("%s on %s", name, row).hasSize(1);
@@ -72,8 +78,7 @@ public record ParsedTrace(List<Map<String, Object>> events) {
                 .sorted(Comparator.comparing(event -> number(event, "ts")))
                 .forEach(
                         event ->
-                                threads.computeIfAbsent(
-                                                event.get("tid"), _ -> new java.util.ArrayList<>())
+                                threads.computeIfAbsent(event.get("tid"), _ -> new ArrayList<>())
                                         .add(event));
         threads.forEach(ParsedTrace::assertNested);
     }
@@ -105,7 +110,7 @@ public record ParsedTrace(List<Map<String, Object>> events) {
         assertThat(open).as("begun and not ended on %s", thread).doesNotContain(unknown);
     }
 
-    static String kind(Map<String, Object> event) {
+    private static String kind(Map<String, Object> event) {
         return String.valueOf(event.get("ph"));
     }
 
