@@ -18,13 +18,10 @@ import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.framework.optimizers.Optimizer;
 import org.tensorflow.ndarray.Shape;
-import org.tensorflow.ndarray.buffer.DataBuffers;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
-import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
-import org.tensorflow.types.TInt32;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,39 +43,22 @@ import java.util.OptionalDouble;
 public final class TensorFlowMnist implements AutoCloseable {
     private static final int BATCH = 64;
     private static final int TEST_BATCH = 500;
-    private static final int DIGITS = 10;
     private static final float LEARNING_RATE = 0.001f;
     private static final long SEED = 1998;
 
     private final Graph graph = new Graph();
     private final Ops tf = Ops.create(graph);
-    private final Placeholder<TFloat32> images =
-            tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, MnistData.PIXELS)));
-    private final Placeholder<TFloat32> labels =
-            tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, DIGITS)));
+    private final DigitNetwork network = DigitNetwork.build(tf);
     private final Placeholder<TFloat32> rate =
             tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
-    private final Operand<TFloat32> loss;
-    private final Operand<TFloat32> correct;
+    private final Operand<TFloat32> correctCount = tf.reduceSum(network.correct(), tf.constant(0));
     private final Op step;
     private final Op broadcast;
 
     private TensorFlowMnist() {
-        Operand<TFloat32> scores = network();
-        loss =
-                tf.math.mean(
-                        tf.nn.softmaxCrossEntropyWithLogits(scores, labels).loss(), tf.constant(0));
-        correct =
-                tf.reduceSum(
-                        tf.dtypes.cast(
-                                tf.math.equal(
-                                        tf.math.argMax(scores, tf.constant(1)),
-                                        tf.math.argMax(labels, tf.constant(1))),
-                                TFloat32.class),
-                        tf.constant(0));
         // Horovod 4: average the gradients of all processes in each step.
         Optimizer optimizer = HvdTensorFlow.distributed(new Adam(graph, rate));
-        step = optimizer.minimize(loss);
+        step = optimizer.minimize(network.loss());
         // Horovod 5: all processes start with the variables of rank 0.
         broadcast = HvdTensorFlow.broadcastGlobalVariables(graph, 0);
     }
@@ -104,56 +84,6 @@ public final class TensorFlowMnist implements AutoCloseable {
         } finally {
             Hvd.shutdown();
         }
-    }
-
-    /// Two convolutional layers with kernels of 5 by 5 pixels, and two fully connected layers.
-    private Operand<TFloat32> network() {
-        Operand<TFloat32> input = tf.reshape(images, tf.constant(new int[] {-1, 28, 28, 1}));
-        Operand<TFloat32> first = pool(convolution("conv1", input, 1, 16));
-        Operand<TFloat32> second = pool(convolution("conv2", first, 16, 32));
-        int features = 7 * 7 * 32;
-        Operand<TFloat32> flat = tf.reshape(second, tf.constant(new int[] {-1, features}));
-        Operand<TFloat32> hidden = tf.nn.relu(dense("dense1", flat, features, 128));
-        return dense("dense2", hidden, 128, DIGITS);
-    }
-
-    private Operand<TFloat32> convolution(
-            String name, Operand<TFloat32> input, int channels, int filters) {
-        Variable<TFloat32> kernel =
-                weights(name + "_kernel", Shape.of(5, 5, channels, filters), 25 * channels);
-        return tf.nn.relu(
-                tf.nn.biasAdd(
-                        tf.nn.conv2d(input, kernel, List.of(1L, 1L, 1L, 1L), "SAME"),
-                        zeros(name + "_bias", filters)));
-    }
-
-    private Operand<TFloat32> pool(Operand<TFloat32> input) {
-        Operand<TInt32> two = tf.constant(new int[] {1, 2, 2, 1});
-        return tf.nn.maxPool(input, two, two, "SAME");
-    }
-
-    private Operand<TFloat32> dense(String name, Operand<TFloat32> input, int inputs, int outputs) {
-        Variable<TFloat32> weights = weights(name + "_weights", Shape.of(inputs, outputs), inputs);
-        return tf.nn.biasAdd(tf.linalg.matMul(input, weights), zeros(name + "_bias", outputs));
-    }
-
-    /// Random weights, other ones in each process: the broadcast makes them equal.
-    private Variable<TFloat32> weights(String name, Shape shape, int inputs) {
-        Ops init = tf.withInitScope();
-        Variable<TFloat32> variable = init.withName(name).variable(shape, TFloat32.class);
-        init.assign(
-                variable,
-                init.math.mul(
-                        init.random.truncatedNormal(init.constant(shape.asArray()), TFloat32.class),
-                        init.constant((float) Math.sqrt(2.0 / inputs))));
-        return variable;
-    }
-
-    private Variable<TFloat32> zeros(String name, int size) {
-        Ops init = tf.withInitScope();
-        Variable<TFloat32> variable = init.withName(name).variable(Shape.of(size), TFloat32.class);
-        init.assign(variable, init.constant(new float[size]));
-        return variable;
     }
 
     private void train(Session session, Options options) throws IOException {
@@ -213,51 +143,32 @@ public final class TensorFlowMnist implements AutoCloseable {
     }
 
     private float trainStep(Session session, MnistData data, int[] batch, float learningRate) {
-        try (TFloat32 pixels = pixels(data, batch);
-                TFloat32 digits = digits(data, batch);
+        try (TFloat32 images = DigitNetwork.images(data, batch);
+                TFloat32 labels = DigitNetwork.labels(data, batch);
                 TFloat32 rateNow = TFloat32.scalarOf(learningRate);
                 Result result =
                         session.runner()
-                                .feed(images, pixels)
-                                .feed(labels, digits)
+                                .feed(network.images(), images)
+                                .feed(network.labels(), labels)
                                 .feed(rate, rateNow)
                                 .addTarget(step)
-                                .fetch(loss)
+                                .fetch(network.loss())
                                 .run()) {
             return ((TFloat32) result.get(0)).getFloat();
         }
     }
 
     private float countCorrect(Session session, MnistData data, int[] batch) {
-        try (TFloat32 pixels = pixels(data, batch);
-                TFloat32 digits = digits(data, batch);
+        try (TFloat32 images = DigitNetwork.images(data, batch);
+                TFloat32 labels = DigitNetwork.labels(data, batch);
                 Result result =
                         session.runner()
-                                .feed(images, pixels)
-                                .feed(labels, digits)
-                                .fetch(correct)
+                                .feed(network.images(), images)
+                                .feed(network.labels(), labels)
+                                .fetch(correctCount)
                                 .run()) {
             return ((TFloat32) result.get(0)).getFloat();
         }
-    }
-
-    private static TFloat32 pixels(MnistData data, int[] batch) {
-        float[] values = new float[batch.length * MnistData.PIXELS];
-        for (int i = 0; i < batch.length; i++) {
-            data.copyTo(values, i, batch[i]);
-        }
-        return TFloat32.tensorOf(
-                Shape.of(batch.length, MnistData.PIXELS), DataBuffers.of(values, true, false));
-    }
-
-    /// Each label as ten numbers, of which one is 1.
-    private static TFloat32 digits(MnistData data, int[] batch) {
-        float[] values = new float[batch.length * DIGITS];
-        for (int i = 0; i < batch.length; i++) {
-            values[i * DIGITS + data.label(batch[i])] = 1;
-        }
-        return TFloat32.tensorOf(
-                Shape.of(batch.length, DIGITS), DataBuffers.of(values, true, false));
     }
 
     @Override
