@@ -17,16 +17,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /// Learns vectors of words from a text: skip-gram with negative samples (Mikolov and others, arXiv
 /// 1310.4546), in plain Java.
@@ -39,9 +34,6 @@ import java.util.stream.Stream;
 /// examples/run.sh SkipGram [--text FILE] [--epochs N] [--dimensions N]
 /// ```
 public final class SkipGram {
-    private static final int WINDOW = 3;
-    private static final int NEGATIVES = 5;
-    private static final int MIN_OCCURRENCES = 5;
     private static final int BATCH = 32;
     private static final float LEARNING_RATE = 0.3f;
     private static final long SEED = 2013;
@@ -106,16 +98,11 @@ public final class SkipGram {
 
     /// Both tables exchange the rows of this step at the same time.
     private void step(int[] places, MetricTotals totals) {
-        for (int place : places) {
-            int from = Math.max(0, place - WINDOW);
-            int to = Math.min(vocabulary.length() - 1, place + WINDOW);
-            for (int other = from; other <= to; other++) {
-                if (other != place) {
-                    totals.add("loss", pair(vocabulary.wordAt(place), vocabulary.wordAt(other)));
-                    totals.add("pairs", 1);
-                }
-            }
+        WordPairs pairs = WordPairs.around(vocabulary, places, random);
+        for (int i = 0; i < pairs.count(); i++) {
+            totals.add("loss", example(pairs.word(i), pairs.context(i), pairs.label(i)));
         }
+        totals.add("pairs", pairs.neighbours());
         // The mean over the places of all ranks, times their number: the rate grows with the ranks.
         float rate = LEARNING_RATE * comm.size() / places.length;
         List<Handle<SparseResult>> sums = List.of(words.reduce(comm), contexts.reduce(comm));
@@ -123,15 +110,9 @@ public final class SkipGram {
         contexts.update(sums.getLast().join(), rate);
     }
 
-    /// Adds the gradients of one pair of words and of random words in place of the second.
-    private double pair(int word, int context) {
-        double loss = example(word, context, 1);
-        for (int i = 0; i < NEGATIVES; i++) {
-            loss += example(word, vocabulary.wordAt(random.nextInt(vocabulary.length())), 0);
-        }
-        return loss;
-    }
-
+    /// Adds the gradients of a pair of words.
+    ///
+    /// @param label 1 if they are neighbours in the text, else 0
     private double example(int word, int context, int label) {
         float[] a = words.row(word);
         float[] b = contexts.row(context);
@@ -143,23 +124,12 @@ public final class SkipGram {
 
     /// The words with the most similar vectors.
     List<String> nearest(int word, int count) {
-        float[] vector = words.row(word);
-        return IntStream.range(0, vocabulary.size())
-                .filter(other -> other != word)
-                .boxed()
-                .sorted(Comparator.comparingDouble(other -> -cosine(vector, words.row(other))))
-                .limit(count)
-                .map(vocabulary.words()::get)
-                .toList();
+        return vocabulary.nearest(words.values, word, count);
     }
 
     /// The vectors of all words, one after the other.
     float[] vectors() {
         return words.values.clone();
-    }
-
-    private static double cosine(float[] a, float[] b) {
-        return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
     }
 
     private static double dot(float[] a, float[] b) {
@@ -237,65 +207,6 @@ public final class SkipGram {
             for (int i = 0; i < length; i++) {
                 values[at + i] -= rate * gradient[from + i];
             }
-        }
-    }
-
-    /// The words of a text that occur several times, the most frequent first, and the text as their
-    /// numbers.
-    static final class Vocabulary {
-        private final List<String> words;
-        private final int[] text;
-
-        private Vocabulary(List<String> words, int[] text) {
-            this.words = words;
-            this.text = text;
-        }
-
-        static Vocabulary of(String text) {
-            List<String> tokens =
-                    Stream.of(text.toLowerCase(Locale.ROOT).split("[^\\p{L}]+"))
-                            .filter(word -> word.length() > 1)
-                            .toList();
-            Map<String, Long> counts =
-                    tokens.stream()
-                            .collect(
-                                    Collectors.groupingBy(
-                                            Function.identity(), Collectors.counting()));
-            List<String> words =
-                    counts.entrySet().stream()
-                            .filter(entry -> entry.getValue() >= MIN_OCCURRENCES)
-                            .sorted(
-                                    Map.Entry.<String, Long>comparingByValue()
-                                            .reversed()
-                                            .thenComparing(Map.Entry.comparingByKey()))
-                            .map(Map.Entry::getKey)
-                            .toList();
-            Map<String, Integer> numbers =
-                    IntStream.range(0, words.size())
-                            .boxed()
-                            .collect(Collectors.toMap(words::get, Function.identity()));
-            return new Vocabulary(
-                    words,
-                    tokens.stream().filter(numbers::containsKey).mapToInt(numbers::get).toArray());
-        }
-
-        List<String> words() {
-            return words;
-        }
-
-        /// The number of words.
-        int size() {
-            return words.size();
-        }
-
-        /// The length of the text, without the words that are left out.
-        int length() {
-            return text.length;
-        }
-
-        /// The number of the word at a place of the text.
-        int wordAt(int place) {
-            return text[place];
         }
     }
 

@@ -2,7 +2,6 @@ package org.horovod4j.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.examples.SkipGram.Vocabulary;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
