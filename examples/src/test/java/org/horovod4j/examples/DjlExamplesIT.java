@@ -235,6 +235,10 @@ class DjlExamplesIT {
                 FineTune.class,
                 LargeData.class,
                 SkipGram.class,
+                TensorFlowMnist.class,
+                TensorFlowEstimator.class,
+                WordVectors.class,
+                TensorFlowSyntheticBenchmark.class,
                 AdasumSmallModel.class,
                 MnistByHand.class
             })

@@ -2,39 +2,119 @@ package org.horovod4j.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
-/// The examples that train with TensorFlow Java, with few images and two processes each.
+/// The examples that train with TensorFlow Java, with few data and two processes each.
 class TensorFlowExamplesIT {
     private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
 
-    @TempDir private Path digits;
+    @TempDir private static Path digits;
     @TempDir private Path folder;
+
+    @BeforeAll
+    static void writeMnistSubset() throws IOException {
+        MnistSubset.write(digits, 3000, 1000);
+    }
 
     @Test
     void mnistLearnsAndSavesTheNetwork() throws Exception {
-        MnistSubset.write(digits, 3000, 1000);
         Path model = folder.resolve("model");
+        assertThat(trainOnDigits(TensorFlowMnist.class, model))
+                .contains("images/s")
+                .contains("with 2 process(es)");
+        assertThat(model.resolve("mnist.index")).exists();
+    }
+
+    @Test
+    void estimatorLearnsPredictsAndExports() throws Exception {
+        Path model = folder.resolve("model");
+        assertThat(trainOnDigits(TensorFlowEstimator.class, model))
+                .contains("with 2 process(es), after 69 steps")
+                .containsPattern("some test images show (\\d ){9}\\d");
+        assertThat(model).isDirectoryContaining("glob:**/step-*.checkpoint");
+        assertThat(model).isDirectoryContaining("glob:**/exported-*");
+    }
+
+    /// Three epochs.
+    ///
+    /// @return the output
+    private static String trainOnDigits(Class<?> example, Path model) throws Exception {
         try (ExampleJob job =
                 ExampleJob.start(
-                        2,
-                        TensorFlowMnist.class,
-                        "--data",
-                        digits.toString(),
-                        "--model",
-                        model.toString())) {
+                        2, example, "--data", digits.toString(), "--model", model.toString())) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             Matcher accuracy = ACCURACY.matcher(job.output());
             assertThat(accuracy.find()).as(job.output()).isTrue();
             // guessing is right once in ten times
             assertThat(Double.parseDouble(accuracy.group(1))).isGreaterThan(85);
-            assertThat(job.output()).contains("images/s").contains("with 2 process(es)");
+            return job.output();
         }
-        assertThat(model.resolve("mnist.index")).exists();
+    }
+
+    /// A text with two groups of twelve words, which meet only once.
+    @Test
+    void wordVectorsFindNeighbours() throws Exception {
+        Path text =
+                Files.writeString(folder.resolve("text"), randomWords("one") + randomWords("two"));
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2,
+                        WordVectors.class,
+                        "--text",
+                        text.toString(),
+                        "--epochs",
+                        "40",
+                        "--dimensions",
+                        "8")) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output())
+                    .contains("the last step changed 24 of 24 rows")
+                    .containsPattern("one..: \\[one.., one.., one.., one..]")
+                    .doesNotContainPattern("one..: .*two");
+        }
+    }
+
+    private static String randomWords(String group) {
+        return new Random(1)
+                .ints(1000, 'a', 'a' + 12)
+                .mapToObj(letter -> group + Character.toString(letter).repeat(2))
+                .collect(Collectors.joining(" ", " ", " "));
+    }
+
+    /// A batch of one image on each of two processes, with gradients in 16 bits.
+    @Test
+    void syntheticBenchmarkPrintsThroughput() throws Exception {
+        try (ExampleJob job =
+                ExampleJob.start(
+                        2,
+                        TensorFlowSyntheticBenchmark.class,
+                        "--batch-size",
+                        "1",
+                        "--num-warmup-batches",
+                        "0",
+                        "--num-batches-per-iter",
+                        "1",
+                        "--num-iters",
+                        "1",
+                        "--model",
+                        "resnet50",
+                        "--no-cuda",
+                        "--fp16-allreduce")) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output())
+                    .contains("ResNet-50, 1 image(s) a batch, 2 process(es)")
+                    .contains("warming up: 0 batch(es)")
+                    .containsPattern("images/s on all 2 process\\(es\\): \\d+\\.\\d\\d ± 0\\.00");
+        }
     }
 }
