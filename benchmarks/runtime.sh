@@ -13,12 +13,12 @@ works=resnet,tiny,one,overlap
 usage() {
     cat <<END
 usage: benchmarks/runtime.sh [--quick] [--rounds n] [--turns n] [--np 2,4]
-           [--work resnet,tiny,one,overlap] [--seed n]
+           [--work resnet,tiny,one,overlap,graph-resnet,graph-tiny] [--seed n]
   --quick   two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
   --rounds  how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
   --turns   how many turns each variant has in a job (default $turns)
   --np      numbers of processes (default $nps)
-  --work    what to reduce (default $works)
+  --work    what to reduce (default $works); graph- through a TensorFlow graph
   --seed    determines the order of jobs in each round and of variants in each turn (default: random,
             printed)
 END
@@ -84,7 +84,8 @@ run_job() { # np work round variants
     local variables tuning
     tuning="$(tuning_file "$1" "$2")"
     choose_setting "$4"
-    env "${variables[@]}" ./horovodrun -np "$1" java -Djava.io.tmpdir="$scratch" -cp "$classpath" \
+    env "${variables[@]}" ./horovodrun -np "$1" java -Djava.io.tmpdir="$scratch" \
+        --sun-misc-unsafe-memory-access=allow -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$4" "$2" "$3" "$seed" \
         "$csv" "$seconds" "$turns"
 }
@@ -105,6 +106,13 @@ tune() { # np work variant
     grep -o 'autotune: done.*' "$tuning.log"
 }
 
+workload() { # work
+    case "$1" in
+        overlap) echo resnet ;;
+        *) echo "${1#graph-}" ;;
+    esac
+}
+
 # Runs the jobs of one line of `jobs_of`, in a random order.
 run_line() { # np work round jobs...
     local np="$1" work="$2" round="$3" job
@@ -114,7 +122,7 @@ run_line() { # np work round jobs...
         if [ "$job" = openmpi ]; then
             openmpi "$np" "$work" "$round" || say "Open MPI failed at $work in round $round, which is dropped"
         else
-            run_job "$np" "${work/overlap/resnet}" "$round" "$job" ||
+            run_job "$np" "$(workload "$work")" "$round" "$job" ||
                 die "Horovod4J failed at $work, $job: see above"
         fi
     done
@@ -125,8 +133,12 @@ run_line() { # np work round jobs...
 # compiles for one kind. The jobs of one line run one after the other: those with and without a
 # setting that applies to a whole job.
 jobs_of() { # work
-    [ "$1" = overlap ] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
+    [[ "$1" =~ ^(overlap|graph-.*)$ ]] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
     case "$1" in
+        graph-*)
+            echo flat-native,async-native,graph-native,noop-native
+            return
+            ;;
         resnet)
             echo flat-native,async-native,async-native+timeline
             echo flat-heap,async-heap
@@ -173,10 +185,17 @@ scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
 for work in ${works//,/ }; do
-    [[ "$work" =~ ^(resnet|tiny|one|overlap)$ ]] || die "there is no work '$work'; see --help"
+    [[ "$work" =~ ^(resnet|tiny|one|overlap|graph-resnet|graph-tiny)$ ]] || die "there is no work '$work'; see --help"
 done
 start_order
 build
+if [[ "$works" == *graph-* ]]; then
+    classpath="$classpath:$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
+    export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
+    # Keeps the memory of a step for the next one; see docs/djl.md.
+    export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
+    export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
+fi
 find_java
 install_libraries
 compile_library

@@ -40,7 +40,7 @@ public final class RuntimeReport {
         same job, or in a job of its own (`without-`) right before or after. Above 1, the setting costs time.
         - `time ÷ np %d`: this row's time divided by that with the fewest processes.
 
-        %s%s%s"""
+        %s%s%s%s"""
                 .formatted(
                         machine,
                         StepTable.fewestProcesses(resultsByCase),
@@ -48,6 +48,7 @@ public final class RuntimeReport {
                         RuntimeOverlapTable.of(resultsByCase)
                                 .map(RuntimeReport::overlapSection)
                                 .orElse(""),
+                        GraphTable.of(resultsByCase).map(RuntimeReport::graphSection).orElse(""),
                         disabledTimelineSection(question));
     }
 
@@ -59,6 +60,19 @@ public final class RuntimeReport {
         A pretended backward pass computes for about a millisecond before each gradient of \
         ResNet-50. `hidden` is the share of the communication alone by which both together are \
         shorter than one after the other.
+
+        %s"""
+                .formatted(table.toMarkdown());
+    }
+
+    private static String graphSection(Table table) {
+        return """
+
+        ## Through a TensorFlow graph
+
+        A session runs a graph with a node for each tensor. In `graph` above, the node reduces the tensor. \
+        Beside it, the same graph with nodes of TensorFlow that do nothing. Both allocate the tensors. The aim is \
+        at most 30 µs for a node.
 
         %s"""
                 .formatted(table.toMarkdown());

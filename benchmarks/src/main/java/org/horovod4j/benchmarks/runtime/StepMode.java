@@ -13,5 +13,9 @@ enum StepMode {
     /// The same as [#ASYNC], in the job that also computes.
     COMMUNICATE,
     /// Submits each gradient as soon as its part of the computation is done.
-    OVERLAP
+    OVERLAP,
+    /// A TensorFlow graph with an allreduce node for each gradient.
+    GRAPH,
+    /// A TensorFlow graph with a node that does nothing for each gradient.
+    NOOP
 }

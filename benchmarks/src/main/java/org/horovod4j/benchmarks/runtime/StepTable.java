@@ -58,6 +58,7 @@ final class StepTable {
         resultsByCase
                 .cases()
                 .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))
+                .filter(runtimeCase -> !GraphTable.includes(runtimeCase))
                 .sorted(ORDER)
                 .forEach(runtimeCase -> table.add(row(runtimeCase)));
         return table;

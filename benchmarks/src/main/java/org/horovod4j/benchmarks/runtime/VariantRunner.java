@@ -6,14 +6,15 @@ import org.horovod4j.benchmarks.report.Percentiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Consumer;
 
 /// A variant and its gradients. It takes turns with the other variants of its job.
 final class VariantRunner {
     private final Communicator comm;
     private final StepVariant stepVariant;
     private final StepTimer timer;
-    private final SyntheticGradients syntheticGradients;
-    private final Runnable step;
+    private final GradientStep step;
     private int stepsPerTurn;
 
     VariantRunner(
@@ -25,24 +26,45 @@ final class VariantRunner {
         this.comm = comm;
         this.stepVariant = stepVariant;
         this.timer = timer;
-        this.syntheticGradients =
-                SyntheticGradients.allocate(
-                        comm,
-                        stepVariant.memory(),
-                        stepVariant.mode() == StepMode.FLAT
-                                ? workload.flat()
-                                : workload.parameters());
-        this.step = step(stepVariant.mode(), syntheticGradients, layerCompute);
+        this.step =
+                switch (stepVariant.mode()) {
+                    case FLAT -> synthetic(workload.flat(), SyntheticGradients::allreduceSync);
+                    case ASYNC, COMMUNICATE ->
+                            synthetic(
+                                    workload.parameters(),
+                                    gradients -> gradients.allreduceAsync(() -> {}));
+                    case GROUPED ->
+                            synthetic(workload.parameters(), SyntheticGradients::groupedAllreduce);
+                    case COMPUTE ->
+                            synthetic(
+                                    workload.parameters(),
+                                    gradients -> gradients.computeOnly(layerCompute));
+                    case OVERLAP ->
+                            synthetic(
+                                    workload.parameters(),
+                                    gradients -> gradients.allreduceAsync(layerCompute));
+                    case GRAPH -> new GraphGradients(comm, workload.parameters(), true);
+                    case NOOP -> new GraphGradients(comm, workload.parameters(), false);
+                };
     }
 
-    private static Runnable step(
-            StepMode stepMode, SyntheticGradients syntheticGradients, Runnable layerCompute) {
-        return switch (stepMode) {
-            case FLAT -> syntheticGradients::allreduceSync;
-            case ASYNC, COMMUNICATE -> () -> syntheticGradients.allreduceAsync(() -> {});
-            case GROUPED -> syntheticGradients::groupedAllreduce;
-            case COMPUTE -> () -> syntheticGradients.computeOnly(layerCompute);
-            case OVERLAP -> () -> syntheticGradients.allreduceAsync(layerCompute);
+    private GradientStep synthetic(
+            List<ModelParameter> parameters, Consumer<SyntheticGradients> action) {
+        SyntheticGradients gradients =
+                SyntheticGradients.allocate(comm, stepVariant.memory(), parameters);
+        boolean sums = stepVariant.mode() != StepMode.COMPUTE;
+        return new GradientStep() {
+            @Override
+            public void run() {
+                action.accept(gradients);
+            }
+
+            @Override
+            public void verify() {
+                if (sums) {
+                    gradients.verify(this::run);
+                }
+            }
         };
     }
 
@@ -51,23 +73,21 @@ final class VariantRunner {
     }
 
     void warmUp() {
-        verify();
-        stepsPerTurn = timer.warmUp(step);
+        step.verify();
+        stepsPerTurn = timer.warmUp(step::run);
     }
 
     /// Called before and after the turns. After the turns the runtime is in the state that was
     /// measured.
     void verify() {
-        if (stepVariant.mode() != StepMode.COMPUTE) {
-            syntheticGradients.verify(step);
-        }
+        step.verify();
     }
 
     /// The percentiles of this rank's steps in one turn, in microseconds.
     Percentiles runTurn() throws IOException {
         return stepVariant.runtimeSetting() == RuntimeSetting.TIMELINE
                 ? timeWithTimeline()
-                : timer.time(step, stepsPerTurn);
+                : timer.time(step::run, stepsPerTurn);
     }
 
     /// Deletes the trace at once: the traces of all turns would be large, and the folder may be in
@@ -76,7 +96,7 @@ final class VariantRunner {
         Path trace = Files.createTempFile("timeline", ".json");
         comm.startTimeline(trace, false);
         try {
-            return timer.time(step, stepsPerTurn);
+            return timer.time(step::run, stepsPerTurn);
         } finally {
             comm.stopTimeline();
             Files.delete(trace);

@@ -99,6 +99,19 @@ class RuntimeReportTest {
     }
 
     @Test
+    void nodesOfAGraphAreComparedWithNodesThatDoNothing() {
+        assertThat(
+                        rows(
+                                "flat-native@shm,2,1024000,1,1,1000,1,1",
+                                "graph-native@shm,2,1024000,1,1,15000,1,1",
+                                "noop-native@shm,2,1024000,1,1,3000,1,1"))
+                .contains(
+                        "2|1000 tensors of 1 KiB|graph-native|15.0 ms [15.0..15.0]|–|15.0 [15.0..15.0]|–|–",
+                        "2|1000 tensors of 1 KiB|1000|3.00 ms [3.00..3.00]|15.0 ms [15.0..15.0]|12.0 µs [12.0..12.0]")
+                .noneMatch(row -> row.contains("noop"));
+    }
+
+    @Test
     void rowsHaveAFixedOrder() {
         assertThat(
                         rows(
