@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the scaling efficiency of training with DJL and PyTorch. Each rank has one compute
-# thread. The baselines are one rank alone, and the same number of ranks without communication. See
+# Measures the scaling efficiency of training with DJL and PyTorch, or with TensorFlow. Each rank has
+# one compute thread. The baselines are one rank alone, and the same number of ranks without communication. See
 # docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
@@ -13,12 +13,12 @@ steps=
 
 usage() {
     cat <<END
-usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist]
+usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist,tfmnist]
                               [--image n] [--batch n] [--steps n] [--seed n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
-  --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for the MNIST network)
+  --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for MNIST networks)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
-  --work    the networks (default $networks)
+  --work    the networks (default $networks); tfmnist is the MNIST network with TensorFlow
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
   --steps   steps of a turn that count (default 1 of ResNet-50, 6 of the MNIST network)
@@ -49,9 +49,10 @@ for number in ${nps//,/ } "${rounds:-1}" "$side" "$batch" "${steps:-1}"; do
     [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 for network in ${networks//,/ }; do
-    [[ "$network" =~ ^(resnet50|mnist)$ ]] || die "there is no network '$network'; see --help"
+    [[ "$network" =~ ^(resnet50|mnist|tfmnist)$ ]] || die "there is no network '$network'; see --help"
 done
 
+export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
 export OMP_NUM_THREADS=1 # per rank: with more threads, a single rank would use the cores of the others
 
 # Keeps the memory of a step for the next one; see docs/djl.md.
@@ -62,15 +63,16 @@ export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 first_round=1
 
 job() { # np network
-    local shape
+    local shape program=djl.DjlTrainingBenchmark
     case "$2" in
         # Side, batch, rounds, warm-up steps and measured steps of a turn. Turns are short: see
         # docs/benchmarks.md.
         resnet50) shape=("$side" "$batch" "${rounds:-12}" 1 "${steps:-1}") ;;
-        mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
+        *mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac
+    [ "$2" != tfmnist ] || program=tensorflow.TensorFlowTrainingBenchmark
     ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
-        -cp "$classpath" org.horovod4j.benchmarks.training.djl.DjlTrainingBenchmark \
+        -cp "$classpath" "org.horovod4j.benchmarks.training.$program" \
         "$2" "${shape[@]}" "$first_round" "$seed" "$csv" || return
     first_round=$((first_round + shape[2]))
 }
@@ -78,7 +80,7 @@ job() { # np network
 start_order
 build
 find_java
-classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(cat benchmarks/target/libraries.txt)"
+classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
 mkdir -p benchmarks/results
 results="benchmarks/results/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"

@@ -33,7 +33,7 @@ public final class StepTimes {
         /// Runs the step.
         ///
         /// @return the nanoseconds from the end of the backward pass until all gradients are
-        ///     averaged
+        ///     averaged, or [NetworkTraining#UNKNOWN]
         long run() throws IOException;
     }
 
@@ -78,7 +78,7 @@ public final class StepTimes {
         }
     }
 
-    /// Appends a result line for each metric.
+    /// Appends a result line for each metric that is known.
     ///
     /// @param images the number of images per rank and step, or 0 if there are none
     /// @param round the round in which they were measured
@@ -97,7 +97,14 @@ public final class StepTimes {
         TrainingCase trainingCase =
                 new TrainingCase(processes, trainingMode, work, images, StepMetric.STEP);
         append(output, trainingCase, gradientBytes, round, stepMicros);
-        append(output, trainingCase.with(StepMetric.WAITED), gradientBytes, round, waitedMicros);
+        if (waitedMicros[0] >= 0) {
+            append(
+                    output,
+                    trainingCase.with(StepMetric.WAITED),
+                    gradientBytes,
+                    round,
+                    waitedMicros);
+        }
     }
 
     private static void append(

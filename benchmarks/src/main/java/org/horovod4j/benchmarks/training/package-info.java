@@ -3,9 +3,10 @@
 ///
 /// Start with [ScalingBenchmark] (what one rank does), then [SyntheticTraining] (a step),
 /// [StepTimes] (how it is timed) and [TrainingReport] (how the results become two tables, with
-/// [ReportNotes]). `scaling.sh` starts them all, and needs only a JVM. Package `training.djl`
-/// measures real networks on a real framework and writes to the same report; it starts with a
-/// [JitWarmUp].
+/// [ReportNotes]). `scaling.sh` starts them all, and needs only a JVM. Packages `training.djl` and
+/// `training.tensorflow` measure real networks on real frameworks: each has a [NetworkTraining] for
+/// each mode, which take turns in [InterleavedTrainings] after a [JitWarmUp], and writes to the same
+/// report.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.benchmarks.report`,
 ///   `org.horovod4j.benchmarks.runtime`, `org.horovod4j.optim`.

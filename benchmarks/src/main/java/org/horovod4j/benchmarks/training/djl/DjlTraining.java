@@ -17,6 +17,7 @@ import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.benchmarks.training.NetworkTraining;
 import org.horovod4j.benchmarks.training.TrainingMode;
 import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.optim.overlap.Overlap;
@@ -28,7 +29,7 @@ import java.util.zip.CRC32C;
 
 /// The training of a network on random images. It reads no data, so only computation and
 /// communication are timed.
-final class DjlTraining implements AutoCloseable {
+final class DjlTraining implements NetworkTraining {
     private static final int SEED = 1;
     private static final float LEARNING_RATE = 0.01f;
     private static final float MOMENTUM = 0.9f;
@@ -102,15 +103,13 @@ final class DjlTraining implements AutoCloseable {
                 .build();
     }
 
-    /// Runs one step.
-    ///
-    /// @return the nanoseconds from the end of the backward pass until all gradients are averaged
-    long step() {
+    @Override
+    public long step() {
         return step(batch);
     }
 
-    /// Runs one step on a few small images. It runs the same Java code as a full step.
-    void warmUpStep() {
+    @Override
+    public void warmUpStep() {
         long _ = step(warmUpBatch);
     }
 
@@ -153,11 +152,8 @@ final class DjlTraining implements AutoCloseable {
         return Optional.ofNullable(distributed).map(DistributedOptimizer::overlap);
     }
 
-    /// Checks that the steps ran in the right mode.
-    ///
-    /// @throws IllegalStateException if overlap was not possible, because the times would be
-    ///     misleading
-    void checkOverlap() {
+    @Override
+    public void checkMode() {
         overlap()
                 .filter(overlap -> mode == TrainingMode.OVERLAP && !overlap.isUsed())
                 .ifPresent(
@@ -168,15 +164,15 @@ final class DjlTraining implements AutoCloseable {
                         });
     }
 
-    long gradientBytes() {
+    @Override
+    public long gradientBytes() {
         return trainable().stream()
                 .mapToLong(parameter -> parameter.getArray().size() * Float.BYTES)
                 .sum();
     }
 
-    /// A checksum over all bits of all weights. Ranks that trained together must have the same
-    /// checksum.
-    long checksum() {
+    @Override
+    public long checksum() {
         CRC32C checksum = new CRC32C();
         trainable().forEach(parameter -> checksum.update(parameter.getArray().toByteBuffer(true)));
         return checksum.getValue();

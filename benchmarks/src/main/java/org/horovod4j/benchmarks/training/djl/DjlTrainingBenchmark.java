@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.training.djl;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.training.InterleavedTrainings;
 import org.horovod4j.benchmarks.training.JitWarmUp;
 import org.horovod4j.benchmarks.training.ReportNotes;
 import org.horovod4j.benchmarks.training.TrainingMode;
@@ -9,85 +10,61 @@ import org.horovod4j.optim.OverlapTiming;
 import org.horovod4j.optim.overlap.Overlap;
 
 import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
+import java.util.EnumMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /// Trains a network with DJL on PyTorch in every [TrainingMode], and appends the times to a file.
 ///
-/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS FIRST SEED OUTPUT. NETWORK is the
-/// [NeuralNetwork], SIDE the image size in pixels, BATCH the batch size of a rank, ROUNDS the number
-/// of turns of each mode, WARMUP the number of warm-up steps and STEPS the number of measured steps
-/// in a turn, FIRST the number of the first round, SEED determines the order of the modes in each
-/// round, and OUTPUT is the file. The benchmark starts with a [JitWarmUp].
-///
-/// One job measures all modes and the single-process baseline. The speed of a shared machine
-/// changes by 10% from minute to minute, which is more than the cost of communication. Turns of a
-/// few seconds in the same processes are affected equally.
+/// Arguments: NETWORK SIDE BATCH ROUNDS WARMUP STEPS FIRST SEED OUTPUT, see
+/// [InterleavedTrainings.Options]; NETWORK is the [NeuralNetwork]. The benchmark starts with a
+/// [JitWarmUp].
 public final class DjlTrainingBenchmark {
-    private static final int ARGUMENTS = 9;
-
     /// A strong reference: otherwise the logger is garbage collected and loses its level.
     private static final Logger DJL_LOGGER = Logger.getLogger("ai.djl");
 
     private DjlTrainingBenchmark() {}
 
     public static void main(String[] arguments) throws IOException {
-        if (arguments.length != ARGUMENTS) {
-            throw new IllegalArgumentException(
-                    "arguments are NETWORK SIDE BATCH ROUNDS WARMUP STEPS FIRST SEED OUTPUT, found "
-                            + List.of(arguments));
-        }
-        NeuralNetwork neuralNetwork = NeuralNetwork.parse(arguments[0]);
-        int side = Integer.parseInt(arguments[1]);
-        int batch = Integer.parseInt(arguments[2]);
-        int rounds = Integer.parseInt(arguments[3]);
-        int warmUp = Integer.parseInt(arguments[4]);
-        int steps = Integer.parseInt(arguments[5]);
-        int first = Integer.parseInt(arguments[6]);
-        Random random = new Random(Long.parseLong(arguments[7]));
-        Path output = Path.of(arguments[8]);
+        InterleavedTrainings.Options options = InterleavedTrainings.Options.parse(arguments);
+        NeuralNetwork neuralNetwork = NeuralNetwork.parse(options.work());
         DJL_LOGGER.setLevel(Level.SEVERE); // DJL logs long messages if it finds no GPU
 
         Hvd.init();
+        Map<TrainingMode, DjlTraining> trainings = new EnumMap<>(TrainingMode.class);
         try {
             Communicator comm = Hvd.communicator();
-            try (InterleavedTrainings interleavedTrainings =
-                    new InterleavedTrainings(comm, neuralNetwork, batch, side)) {
-                print(comm, "warming up");
-                double compiling = interleavedTrainings.warmUp(warmUp + steps);
-                print(
-                        comm,
-                        String.format(
-                                Locale.ROOT,
-                                "in the end compilers were at work for %.1f %% of the time",
-                                100 * compiling));
-                for (int round = 0; round < rounds; round++) {
-                    print(comm, "round %d of %d".formatted(round + 1, rounds));
-                    interleavedTrainings.runRound(first + round, random, warmUp, steps, output);
-                }
-                interleavedTrainings.check();
-                interleavedTrainings
-                        .overlap(TrainingMode.OVERLAP)
-                        .ifPresent(overlap -> print(comm, describe(overlap.overlapTiming())));
-                Optional<Overlap> chosen = interleavedTrainings.overlap(TrainingMode.DEFAULT);
+            for (TrainingMode mode : TrainingMode.values()) {
+                trainings.put(
+                        mode,
+                        new DjlTraining(
+                                comm, mode, neuralNetwork, options.batch(), options.side()));
+            }
+            InterleavedTrainings interleaved =
+                    new InterleavedTrainings(comm, options, neuralNetwork.warmUpSteps(), trainings);
+            interleaved.run();
+            if (comm.size() > 1) {
+                overlap(trainings, TrainingMode.OVERLAP)
+                        .ifPresent(overlap -> interleaved.print(describe(overlap.overlapTiming())));
+                Optional<Overlap> chosen = overlap(trainings, TrainingMode.DEFAULT);
                 if (chosen.isPresent() && comm.rank() == 0) {
-                    ReportNotes.append(output, describe(neuralNetwork, comm.size(), chosen.get()));
+                    ReportNotes.append(
+                            options.output(), describe(neuralNetwork, comm.size(), chosen.get()));
                 }
             }
         } finally {
+            trainings.values().forEach(DjlTraining::close);
             Hvd.shutdown();
         }
     }
 
-    private static void print(Communicator comm, String text) {
-        if (comm.rank() == 0) {
-            System.out.println(text);
-        }
+    /// The overlap, or the optimizer's choice, in this mode.
+    private static Optional<Overlap> overlap(
+            Map<TrainingMode, DjlTraining> trainings, TrainingMode mode) {
+        return Optional.ofNullable(trainings.get(mode)).flatMap(DjlTraining::overlap);
     }
 
     /// The optimizer's choice in the default mode.
