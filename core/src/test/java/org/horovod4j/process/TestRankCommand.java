@@ -1,7 +1,11 @@
 package org.horovod4j.process;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.runtime.CdsTrainingRun;
 import org.horovod4j.testing.World;
 import org.horovod4j.testing.World.Transport;
 import org.horovod4j.testsupport.TestClassArchive;
@@ -16,7 +20,8 @@ import java.util.List;
 final class TestRankCommand {
     private TestRankCommand() {}
 
-    /// Loads the classes that most ranks load, to be archived.
+    /// Loads the classes that most ranks load, to be archived: those of collectives, of assertions,
+    /// and of the rendezvous.
     static final class ArchiveTraining {
         private ArchiveTraining() {}
 
@@ -24,10 +29,13 @@ final class TestRankCommand {
             Hvd.init();
             Hvd.shutdown();
             for (Transport transport : List.of(Transport.SHM, Transport.TCP)) {
-                World.of(2)
-                        .via(transport)
-                        .run(comm -> comm.allreduce("sum", new float[10_007], ReduceOp.SUM));
+                World.of(2).via(transport).run(comm -> new AllCollectives(comm).run());
             }
+            assertThat(List.of(1)).containsExactly(1);
+            assertThatThrownBy(() -> Hvd.allreduce("early", new float[1], ReduceOp.SUM))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("init");
+            CdsTrainingRun.main(args);
         }
     }
 
@@ -42,10 +50,18 @@ final class TestRankCommand {
         return command(prefix, program, arguments, "-XX:TieredStopAtLevel=1");
     }
 
-    /// With the compiler that vectors need. Most tests end before it would help.
+    /// With the compiler that vectors need. It compiles late: with its usual thresholds, it takes a
+    /// third of the processor time of these ranks.
     static List<String> compiledFully(
             List<String> prefix, Class<?> program, List<String> arguments) {
-        return command(prefix, program, arguments);
+        return command(
+                prefix,
+                program,
+                arguments,
+                "-XX:Tier4InvocationThreshold=50000",
+                "-XX:Tier4MinInvocationThreshold=5000",
+                "-XX:Tier4CompileThreshold=150000",
+                "-XX:Tier4BackEdgeThreshold=400000");
     }
 
     private static List<String> command(
