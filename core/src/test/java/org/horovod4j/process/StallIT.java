@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /// Operations that never complete, because ranks make different calls.
 class StallIT {
@@ -33,12 +34,23 @@ class StallIT {
             }
             System.out.println("ready");
             if (Hvd.rank() == 2) {
-                TestSignal.await();
-                System.out.println("state " + Hvd.describeState().replace("\n", " | "));
+                System.out.println("state " + stateWithBothPending().replace("\n", " | "));
                 TestSignal.await();
             }
             String name = List.of("weights", "bias", "values").get(Hvd.rank());
             reportStalled(() -> Hvd.allreduce(name, values, ReduceOp.SUM));
+        }
+
+        /// The state when rank 0 knows that ranks 0 and 1 have submitted their tensors.
+        private static String stateWithBothPending() {
+            while (true) {
+                String state = Hvd.describeState();
+                if (state.contains("missing on ranks 1, 2")
+                        && state.contains("missing on ranks 0, 2")) {
+                    return state;
+                }
+                LockSupport.parkNanos(1_000_000);
+            }
         }
     }
 
@@ -60,7 +72,6 @@ class StallIT {
     private static void warnAndEnd(TestJobPlan plan) throws Exception {
         try (TestJob testJob = withShortTimeouts(plan).start()) {
             testJob.awaitLine("ready");
-            testJob.rank(2).sendSignal();
             assertThat(testJob.rank(2).awaitLine("state "))
                     .contains("rank 0", "allreduce of 'weights'", "missing on ranks 1, 2")
                     .contains("allreduce of 'bias'", "missing on ranks 0, 2")
