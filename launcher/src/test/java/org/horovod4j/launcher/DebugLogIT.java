@@ -21,7 +21,7 @@ class DebugLogIT {
     }
 
     private static String[] java() {
-        return new String[] {"java", "-cp", TestJvm.CLASS_PATH, RepeatedSteps.class.getName()};
+        return TestCommands.rank(RepeatedSteps.class).words().toArray(String[]::new);
     }
 
     @Test

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -104,13 +103,8 @@ class DocsProgramsIT {
                                 folder.toString(),
                                 source.toString());
         assertThat(code).as("exit code of javac for " + source).isZero();
-        return List.of(
-                "java",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                TestJvm.CLASS_PATH + File.pathSeparator + folder,
-                source.getFileName().toString().replace(".java", ""));
+        return TestCommands.rank(folder, source.getFileName().toString().replace(".java", ""))
+                .words();
     }
 
     /// The lines, without what differs between runs.

@@ -23,7 +23,7 @@ class ElasticFunctionIT {
     void jobContinuesWithoutLostWorker() {
         int lost = 1;
         List<String> results =
-                Launcher.processes(3)
+                TestCommands.functionRanks(3)
                         .minProcesses(2)
                         .resetLimit(1)
                         .output(lines::add)
@@ -59,7 +59,7 @@ class ElasticFunctionIT {
         assertThatExceptionOfType(LaunchException.class)
                 .isThrownBy(
                         () ->
-                                Launcher.processes(1)
+                                TestCommands.functionRanks(1)
                                         .output(lines::add)
                                         .runElastic(ElasticFunctionIT::fail))
                 .havingCause()

@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.testsupport.Processes;
 import org.horovod4j.testsupport.SlowCases;
-import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
 /// What happens when a rank fails while the others run.
@@ -79,16 +77,7 @@ class FailureIT {
     @SlowCases({"halt", "return", "before-init"})
     void rankThatEndsWithZeroTooEarlyIsFirstFailure(String way) throws Exception {
         try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "3",
-                        "java",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        TestJvm.CLASS_PATH,
-                        EarlyExit.class.getName(),
-                        way)) {
+                LauncherProcess.start(TestCommands.job("-np 3", EarlyExit.class, way))) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .containsPattern(
@@ -160,8 +149,6 @@ class FailureIT {
     }
 
     private static LauncherProcess twoRanks(Class<?> program) throws Exception {
-        List<String> words = new ArrayList<>(List.of("-np", "2"));
-        words.addAll(TestCommands.rank(program).words());
-        return LauncherProcess.start(words.toArray(String[]::new));
+        return LauncherProcess.start(TestCommands.job("-np 2", program));
     }
 }

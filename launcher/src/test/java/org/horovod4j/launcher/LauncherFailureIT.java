@@ -82,7 +82,7 @@ class LauncherFailureIT {
     void messagesOfLauncherAreShownOnRequest() {
         assertThatThrownBy(
                         () ->
-                                Launcher.processes(1)
+                                TestCommands.functionRanks(1)
                                         .verbose()
                                         .output(lines::add)
                                         .execute(
@@ -181,7 +181,7 @@ class LauncherFailureIT {
     void unsupportedResultIsReportedByType() {
         assertThatThrownBy(
                         () ->
-                                Launcher.processes(2)
+                                TestCommands.functionRanks(2)
                                         .output(lines::add)
                                         .run(_ -> Thread.currentThread()))
                 .isInstanceOf(LaunchException.class)
@@ -250,7 +250,7 @@ class LauncherFailureIT {
     @Test
     void failingOutputConsumerDoesNotFailJob() {
         assertThat(
-                        Launcher.processes(1)
+                        TestCommands.functionRanks(1)
                                 .output(
                                         _ -> {
                                             throw new IllegalStateException("no more lines");
@@ -268,11 +268,7 @@ class LauncherFailureIT {
     private LaunchException failureOf(int size, RankAction action) {
         return catchThrowableOfType(
                 LaunchException.class,
-                () ->
-                        Launcher.processes(size)
-                                .jvmOptions(TestJvm.SHORT_LIVED)
-                                .output(lines::add)
-                                .execute(action));
+                () -> TestCommands.functionRanks(size).output(lines::add).execute(action));
     }
 
     /// The rest of the first line that begins with `start`.

@@ -46,13 +46,13 @@ class LauncherIT {
     void ranksAreProcessesThatReduceTogether() {
         record Sum(long process, float sum) {}
         List<Sum> sums =
-                Launcher.run(
-                        3,
-                        comm -> {
-                            float[] tensor = {comm.rank() + 1};
-                            comm.allreduce("tensor", tensor, ReduceOp.SUM);
-                            return new Sum(ProcessHandle.current().pid(), tensor[0]);
-                        });
+                TestCommands.functionRanks(3)
+                        .run(
+                                comm -> {
+                                    float[] tensor = {comm.rank() + 1};
+                                    comm.allreduce("tensor", tensor, ReduceOp.SUM);
+                                    return new Sum(ProcessHandle.current().pid(), tensor[0]);
+                                });
         assertThat(sums).extracting(Sum::sum).containsOnly(6f);
         assertThat(sums)
                 .extracting(Sum::process)
@@ -76,18 +76,18 @@ class LauncherIT {
         Config config = new Config(3, List.of("a", "b"), Mood.LOUD);
         Map<String, @Nullable Integer> map = Map.of("x", 1);
         List<String> results =
-                Launcher.run(
-                        2,
-                        comm ->
-                                "%d %d %c %s %s %s %d"
-                                        .formatted(
-                                                number,
-                                                large,
-                                                letter,
-                                                Arrays.toString(array),
-                                                config,
-                                                map,
-                                                comm.rank()));
+                TestCommands.functionRanks(2)
+                        .run(
+                                comm ->
+                                        "%d %d %c %s %s %s %d"
+                                                .formatted(
+                                                        number,
+                                                        large,
+                                                        letter,
+                                                        Arrays.toString(array),
+                                                        config,
+                                                        map,
+                                                        comm.rank()));
         String same =
                 "7 1099511627776 ü [1.5, -0.0] Config[epochs=3, names=[a, b], mood=LOUD] {x=1} ";
         assertThat(results).containsExactly(same + 0, same + 1);
@@ -128,12 +128,13 @@ class LauncherIT {
 
     @Test
     void methodReferencesRecordsAndClassesAreFunctions() {
-        assertThat(Launcher.run(2, LauncherIT::triple)).containsExactly(0, 3);
-        assertThat(Launcher.run(2, Communicator::rank)).containsExactly(0, 1);
-        assertThat(Launcher.run(2, new Power(2)::plusRank)).containsExactly(2.0, 3.0);
-        assertThat(Launcher.run(3, new Power(2))).containsExactly(0.0, 1.0, 4.0);
-        assertThat(Launcher.run(2, new ClassFunction())).containsExactly(10, 11);
-        assertThat(Launcher.run(1, EnumFunction.ONE)).containsExactly("one 0");
+        assertThat(TestCommands.functionRanks(2).run(LauncherIT::triple)).containsExactly(0, 3);
+        assertThat(TestCommands.functionRanks(2).run(Communicator::rank)).containsExactly(0, 1);
+        assertThat(TestCommands.functionRanks(2).run(new Power(2)::plusRank))
+                .containsExactly(2.0, 3.0);
+        assertThat(TestCommands.functionRanks(3).run(new Power(2))).containsExactly(0.0, 1.0, 4.0);
+        assertThat(TestCommands.functionRanks(2).run(new ClassFunction())).containsExactly(10, 11);
+        assertThat(TestCommands.functionRanks(1).run(EnumFunction.ONE)).containsExactly("one 0");
     }
 
     @Test
@@ -141,14 +142,14 @@ class LauncherIT {
         String place = folder.toString();
         Launcher.execute(2, comm -> Files.writeString(Path.of(place, "r" + comm.rank()), "done"));
         assertThat(folder).isDirectoryContaining("glob:**/r0").isDirectoryContaining("glob:**/r1");
-        List<@Nullable Object> nothing = Launcher.run(2, _ -> null);
+        List<@Nullable Object> nothing = TestCommands.functionRanks(2).run(_ -> null);
         assertThat(nothing).containsExactly(null, null);
     }
 
     @Test
     void outputGoesToGivenDestination() {
         ConcurrentLinkedQueue<String> lines = new ConcurrentLinkedQueue<>();
-        Launcher.processes(2)
+        TestCommands.functionRanks(2)
                 .output(lines::add)
                 .execute(
                         comm -> {
@@ -164,7 +165,7 @@ class LauncherIT {
 
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
-        Launcher.processes(1).output(out, err).execute(_ -> System.out.println("hello"));
+        TestCommands.functionRanks(1).output(out, err).execute(_ -> System.out.println("hello"));
         assertThat(out).hasToString("[0]<stdout>:hello\n");
         assertThat(err.size()).isZero();
     }
@@ -197,7 +198,7 @@ class LauncherIT {
         Path file = Files.writeString(folder.resolve("hosts"), "localhost slots=2\n127.0.0.1:1\n");
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         List<String> places =
-                Launcher.processes(3)
+                TestCommands.functionRanks(3)
                         .hostFile(file)
                         .options(Map.of("HOROVOD_TRANSPORT", transport))
                         .output(new ByteArrayOutputStream(), err)
@@ -222,7 +223,9 @@ class LauncherIT {
                         .map(
                                 base ->
                                         CompletableFuture.supplyAsync(
-                                                () -> Launcher.run(2, comm -> base + comm.rank()),
+                                                () ->
+                                                        TestCommands.functionRanks(2)
+                                                                .run(comm -> base + comm.rank()),
                                                 task -> Thread.ofPlatform().start(task)))
                         .toList();
         assertThat(both.stream().map(CompletableFuture::join))

@@ -13,14 +13,7 @@ class OutputIT {
     @Test
     void linesOfRanksDoNotMix() throws Exception {
         try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "4",
-                        "java",
-                        "-cp",
-                        classPath(),
-                        ManyLinesProgram.class.getName(),
-                        "2000")) {
+                LauncherProcess.start(TestCommands.job("-np 4", ManyLinesProgram.class, "2000"))) {
             assertThat(launcher.exitCode()).isZero();
             List<String> lines = launcher.stdout().lines().toList();
             assertThat(lines).hasSize(4 * 2000);
@@ -109,16 +102,12 @@ class OutputIT {
                         "--verbose",
                         "java",
                         "-cp",
-                        classPath(),
+                        TestJvm.CLASS_PATH,
                         ManyLinesProgram.class.getName(),
                         "0")) {
             assertThat(launcher.exitCode()).isZero();
             assertThat(launcher.stderr())
                     .contains("java --add-modules jdk.incubator.vector --enable-native");
         }
-    }
-
-    private static String classPath() {
-        return TestJvm.CLASS_PATH;
     }
 }

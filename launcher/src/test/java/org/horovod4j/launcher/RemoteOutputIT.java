@@ -34,17 +34,10 @@ class RemoteOutputIT {
     void largeOutputArrivesInOrder() throws Exception {
         try (LauncherProcess launcher =
                 ssh.start(
-                        "-np",
-                        "3",
-                        "-H",
-                        "far1.invalid:2,far2.invalid:1",
-                        "java",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        TestJvm.CLASS_PATH,
-                        ManyLinesProgram.class.getName(),
-                        "20000")) {
+                        TestCommands.job(
+                                "-np 3 -H far1.invalid:2,far2.invalid:1",
+                                ManyLinesProgram.class,
+                                "20000"))) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             List<String> lines = launcher.stdout().lines().toList();
             assertThat(lines).hasSize(3 * 20_000);

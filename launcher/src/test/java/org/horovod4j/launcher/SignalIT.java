@@ -51,15 +51,7 @@ class SignalIT {
     @CsvSource({"INT, 130", "TERM, 143"})
     void endOfTrainingByUserPrintsOneLine(String signal, int exitCode) throws Exception {
         try (LauncherProcess launcher =
-                LauncherProcess.start(
-                        "-np",
-                        "3",
-                        "java",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        TestJvm.CLASS_PATH,
-                        EndlessTraining.class.getName())) {
+                LauncherProcess.start(TestCommands.job("-np 3", EndlessTraining.class))) {
             launcher.awaitOutput("training (\\d)", 3);
             launcher.signal(signal);
             assertThat(launcher.exitCode()).isEqualTo(exitCode);
@@ -73,7 +65,9 @@ class SignalIT {
         private LaunchingProgram() {}
 
         public static void main(String[] arguments) {
-            Launcher.execute(3, _ -> EndlessTraining.train());
+            Launcher.processes(3)
+                    .jvmOptions(TestJvm.SHORT_LIVED)
+                    .execute(_ -> EndlessTraining.train());
         }
     }
 

@@ -2,7 +2,6 @@ package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 
 /// A stall report shows where the program of a missing rank is.
@@ -11,16 +10,10 @@ class StallStackIT {
     void stackOfMissingRankIsShown() throws Exception {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
-                        "-np",
-                        "2",
-                        "--stall-check-warning-time-seconds",
-                        "1",
-                        "--stall-check-shutdown-time-seconds",
-                        "2",
-                        "java",
-                        "-cp",
-                        TestJvm.CLASS_PATH,
-                        SleepingRank.class.getName())) {
+                        TestCommands.job(
+                                "-np 2 --stall-check-warning-time-seconds 1"
+                                        + " --stall-check-shutdown-time-seconds 2",
+                                SleepingRank.class))) {
             assertThat(launcher.exitCode()).isEqualTo(HorovodRun.FAILURE);
             assertThat(launcher.stderr())
                     .containsPattern(

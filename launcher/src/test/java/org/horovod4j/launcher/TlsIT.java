@@ -32,15 +32,7 @@ class TlsIT {
         try (LauncherProcess launcher =
                 LauncherProcess.start(
                         Map.of("HOROVOD_TRANSPORT", transport),
-                        "-np",
-                        "2",
-                        "--tls",
-                        "java",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        TestJvm.CLASS_PATH,
-                        Sum.class.getName())) {
+                        TestCommands.job("-np 2 --tls", Sum.class))) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stdout().lines())
                     .containsExactlyInAnyOrder(
