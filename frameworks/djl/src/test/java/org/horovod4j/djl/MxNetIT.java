@@ -28,7 +28,6 @@ import ai.djl.training.tracker.Tracker;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.MismatchException;
-import org.horovod4j.launcher.Launcher;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,9 +53,8 @@ class MxNetIT {
         Outcome whole = train(0, BATCH, block -> sgd());
 
         List<Outcome> ranks =
-                Launcher.processes(2)
+                DjlProcesses.launcher(2, "-Dai.djl.use_local_parameter_server=" + localServer)
                         .environment(Map.of("OMP_NUM_THREADS", "1"))
-                        .jvmOptions(List.of("-Dai.djl.use_local_parameter_server=" + localServer))
                         .run(MxNetIT::trainMyShare);
 
         assertThat(ranks)
@@ -75,10 +73,7 @@ class MxNetIT {
 
     @Test
     void stepThrowsWhenRanksStartWithDifferentParameters() {
-        List<String> messages =
-                Launcher.processes(2)
-                        .environment(Map.of("OMP_NUM_THREADS", "1"))
-                        .run(MxNetIT::stepWithDifferentParameters);
+        List<String> messages = TestTraining.ranks(2).run(MxNetIT::stepWithDifferentParameters);
 
         assertThat(messages)
                 .allSatisfy(

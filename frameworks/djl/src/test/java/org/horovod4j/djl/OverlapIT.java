@@ -85,7 +85,8 @@ class OverlapIT {
     @Test
     void overlapsByDefaultWithIdleProcessor() {
         defaultsEqualOneProcess(
-                TestTraining.ranks(2).jvmOptions(List.of("-XX:ActiveProcessorCount=3")),
+                DjlProcesses.launcher(2, "-XX:ActiveProcessorCount=3")
+                        .environment(Map.of("OMP_NUM_THREADS", "1")),
                 new OverlapHeuristic(false, true, 2, 1, 3));
     }
 

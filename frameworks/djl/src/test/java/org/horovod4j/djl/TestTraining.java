@@ -27,7 +27,6 @@ import ai.djl.util.Pair;
 import org.horovod4j.Communicator;
 import org.horovod4j.Tensor;
 import org.horovod4j.launcher.Launcher;
-import org.horovod4j.testsupport.TestJvm;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -111,17 +110,13 @@ final class TestTraining implements AutoCloseable {
 
     /// Processes that compute with one thread each, since tests share the machine.
     static Launcher ranks(int count) {
-        return shortLived(count).environment(Map.of("OMP_NUM_THREADS", "1"));
+        return DjlProcesses.launcher(count).environment(Map.of("OMP_NUM_THREADS", "1"));
     }
 
     /// Processes that use all processors of the host.
     static Launcher ranksOnAllProcessors(int count) {
         String all = Integer.toString(Runtime.getRuntime().availableProcessors());
-        return shortLived(count).environment(Map.of("OMP_NUM_THREADS", all));
-    }
-
-    private static Launcher shortLived(int count) {
-        return Launcher.processes(count).jvmOptions(TestJvm.SHORT_LIVED);
+        return DjlProcesses.launcher(count).environment(Map.of("OMP_NUM_THREADS", all));
     }
 
     static Block network() {

@@ -3,6 +3,7 @@ package org.horovod4j.djl.elastic;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.djl.DjlProcesses;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.io.TempDir;
@@ -96,8 +97,7 @@ class ElasticDjlIT {
 
     private Process start() throws IOException {
         List<String> worker =
-                TestJvm.of(ElasticDjlWorker.class, folder.resolve("end").toString())
-                        .with("-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED")
+                DjlProcesses.rank(ElasticDjlWorker.class, folder.resolve("end").toString())
                         .with("-Dai.djl.offline=true")
                         .words();
         TestJvm launcher = TestJvm.of(HorovodRun.class, "-np", "3", "--min-np", "2").shortLived();

@@ -35,8 +35,10 @@ import org.horovod4j.training.TrainingProgress;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 
 /// Trains with Adam until a file appears, whose name is the argument. Prints its state when a generation
 /// begins and at the end.
@@ -47,6 +49,9 @@ final class ElasticDjlWorker {
     private static final int INPUTS = 6;
     private static final int BATCH = 8;
     private static final int SAMPLES = 48;
+
+    /// Leaves the processors to workers that start.
+    private static final Duration STEP_PAUSE = Duration.ofMillis(20);
 
     private final Model model;
     private final Trainer trainer;
@@ -115,6 +120,7 @@ final class ElasticDjlWorker {
             hasMore = isLast[0] == 0;
             if (hasMore) {
                 state.commit();
+                LockSupport.parkNanos(STEP_PAUSE.toNanos());
             }
         }
     }

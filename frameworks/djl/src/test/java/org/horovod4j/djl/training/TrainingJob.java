@@ -22,6 +22,7 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.TranslateException;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.djl.DjlProcesses;
 import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.djl.OptimizerState;
 import org.horovod4j.djl.Parameters;
@@ -55,16 +56,13 @@ public record TrainingJob(String folder, int epochs) {
 
     /// Processes that compute with one thread each.
     public static Launcher ranks(int count) {
-        return Launcher.processes(count)
-                .environment(Map.of("OMP_NUM_THREADS", "1"))
-                .jvmOptions(
-                        List.of(
-                                "-Xmx512m",
-                                "-XX:TieredStopAtLevel=1",
-                                "-Dai.djl.offline=true",
-                                "-Dai.djl.default_engine=PyTorch",
-                                "--enable-native-access=ALL-UNNAMED",
-                                "--sun-misc-unsafe-memory-access=allow"));
+        return DjlProcesses.launcher(
+                        count,
+                        "-Xmx512m",
+                        "-Dai.djl.offline=true",
+                        "-Dai.djl.default_engine=PyTorch",
+                        "--sun-misc-unsafe-memory-access=allow")
+                .environment(Map.of("OMP_NUM_THREADS", "1"));
     }
 
     /// The result of a rank.
