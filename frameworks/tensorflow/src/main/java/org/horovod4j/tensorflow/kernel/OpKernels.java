@@ -41,8 +41,11 @@ public final class OpKernels {
     private final NodeVariant variant;
     private final KernelApi api;
     private final DoneCallback.Functions doneFunctions;
-    private final Map<Long, PendingRun> pending = new ConcurrentHashMap<>();
-    private final AtomicLong pendingCount = new AtomicLong();
+
+    /// Runs between the node that starts them and the one that ends them, by the kernel that started
+    /// them: a node is run once at a time.
+    private final Map<Long, BufferedExecution> pending = new ConcurrentHashMap<>();
+
     private final Map<Long, Kernel> kernels = new ConcurrentHashMap<>();
     private final AtomicLong kernelCount = new AtomicLong();
     private final List<NodeFunction> functions = new ArrayList<>();
@@ -282,37 +285,31 @@ public final class OpKernels {
         }
     }
 
-    /// A run between the node that starts it and the one that ends it.
-    ///
-    /// @param kernel that started it
-    private record PendingRun(long kernel, BufferedExecution execution) {}
-
-    /// Starts a run. The output is its number.
+    /// Starts a run. The output is the number of the kernel. A run that a failed step has started and
+    /// not waited for is replaced.
     private void start(MemorySegment kernel, MemorySegment context) {
         try {
             BufferedExecution execution = new BufferedExecution(api, context);
-            long number = pendingCount.incrementAndGet();
-            pending.put(number, new PendingRun(kernel.address(), execution));
+            pending.put(kernel.address(), execution);
             run(kernel, execution);
             KernelApi.NativeTensor output = api.output(context, 0, DataType.INT64, Shape.SCALAR);
-            output.tensor().segment().set(JAVA_LONG_UNALIGNED, 0, number);
+            output.tensor().segment().set(JAVA_LONG_UNALIGNED, 0, kernel.address());
             api.delete(output);
         } catch (Throwable e) { // nothing may be thrown into native code
             api.failRun(context, Failures.record(e));
         }
     }
 
-    /// Waits for the end of a run, whose number is the last input.
+    /// Waits for the end of a run. The last input is the kernel that started it.
     private void await(MemorySegment kernel, MemorySegment context) {
         try {
             KernelApi.NativeTensor handle = api.input(context, api.inputCount(context) - 1);
-            long number = handle.tensor().segment().get(JAVA_LONG_UNALIGNED, 0);
+            long starter = handle.tensor().segment().get(JAVA_LONG_UNALIGNED, 0);
             api.delete(handle);
-            PendingRun run =
-                    Objects.requireNonNull(
-                            pending.remove(number),
-                            () -> "'%s' waits twice".formatted(node(kernel).name));
-            run.execution.finish(context);
+            Objects.requireNonNull(
+                            pending.remove(starter),
+                            () -> "'%s' waits twice".formatted(node(kernel).name))
+                    .finish(context);
         } catch (CompletionException e) {
             api.failRun(context, Failures.record(e.getCause() == null ? e : e.getCause()));
         } catch (Throwable e) { // nothing may be thrown into native code
@@ -322,7 +319,6 @@ public final class OpKernels {
 
     private void delete(MemorySegment kernel) {
         kernels.remove(kernel.address());
-        // runs that a failed step has started and not waited for
-        pending.values().removeIf(run -> run.kernel == kernel.address());
+        pending.remove(kernel.address());
     }
 }
