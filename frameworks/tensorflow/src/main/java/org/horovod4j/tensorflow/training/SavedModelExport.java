@@ -55,12 +55,13 @@ public final class SavedModelExport {
                         .map(GraphOperation::name)
                         .collect(Collectors.toSet());
         outputs.values().forEach(output -> used.add(output.op().name()));
+        GraphDef whole = session.graph().toGraphDef();
         try (Graph part = new Graph()) {
             part.importGraphDef(
-                    GraphDef.newBuilder(session.graph().toGraphDef())
+                    whole.toBuilder()
                             .clearNode()
                             .addAllNode(
-                                    session.graph().toGraphDef().getNodeList().stream()
+                                    whole.getNodeList().stream()
                                             .filter(node -> used.contains(node.getName()))
                                             .toList())
                             .build());
