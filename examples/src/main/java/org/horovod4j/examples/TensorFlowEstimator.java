@@ -93,21 +93,23 @@ public final class TensorFlowEstimator {
                 options.epochs() * shard.stepsPerEpoch());
         Evaluation evaluation = estimator.evaluate(_ -> batches(test, testShard.batches(0)));
         print(
-                "test accuracy %.2f %% with %d process(es), after %d steps",
-                100 * Objects.requireNonNull(evaluation.metrics().get("accuracy")),
-                Hvd.size(),
-                evaluation.step());
+                String.format(
+                        Locale.ROOT,
+                        "test accuracy %.2f %% with %d process(es), after %d steps",
+                        100 * Objects.requireNonNull(evaluation.metrics().get("accuracy")),
+                        Hvd.size(),
+                        evaluation.step()));
 
         Shard first =
                 Sampling.inOrder().shard((long) SHOWN * Hvd.size(), SHOWN, Hvd.communicator());
         estimator.predict(
                 _ -> batches(test, first.batches(0)),
-                predictions -> print("some test images show %s", digits(predictions)));
+                predictions -> print("some test images show " + digits(predictions)));
         // As in Python, each export has a folder named by the time.
         Path exported =
                 options.model().resolve("exported-%d".formatted(Instant.now().getEpochSecond()));
         estimator.exportSavedModel(exported);
-        print("the network is in %s", exported);
+        print("the network is in " + exported);
     }
 
     /// Builds the network, for training with an optimizer.
@@ -150,9 +152,9 @@ public final class TensorFlowEstimator {
         return digits.toString();
     }
 
-    private static void print(String format, Object... values) {
+    private static void print(String line) {
         if (Hvd.rank() == 0) {
-            System.out.println(String.format(Locale.ROOT, format, values));
+            System.out.println(line);
         }
     }
 

@@ -32,7 +32,7 @@ final class TensorFlowLayers {
                 weights(
                         name + "_kernel",
                         Shape.of(window, window, channels, filters),
-                        window * window * channels);
+                        channels * window * window);
         return tf.nn.conv2d(input, kernel, List.of(1L, (long) stride, (long) stride, 1L), "SAME");
     }
 

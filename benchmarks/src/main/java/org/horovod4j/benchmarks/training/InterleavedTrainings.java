@@ -50,6 +50,8 @@ public final class InterleavedTrainings {
             Path output) {
         private static final int COUNT = 9;
 
+        /// Reads the arguments of a program.
+        ///
         /// @throws IllegalArgumentException for another number of arguments
         public static Options parse(String[] arguments) {
             if (arguments.length != COUNT) {

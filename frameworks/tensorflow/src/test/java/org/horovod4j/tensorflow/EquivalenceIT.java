@@ -30,6 +30,7 @@ class EquivalenceIT {
     ///
     /// @param losses of its batch, before each step
     /// @param variables after the last step
+    @SuppressWarnings("ArrayRecordComponent") // tests compare the arrays, not the record
     private record Training(float[] losses, float[] variables) {}
 
     @ParameterizedTest(name = "{0} kernels, {1} inter-op threads")

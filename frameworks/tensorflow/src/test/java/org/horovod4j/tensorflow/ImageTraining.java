@@ -46,12 +46,11 @@ final class ImageTraining implements AutoCloseable {
         images = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, side, side, 1)));
         Operand<TFloat32> first = convolution("first", images, 1, filters);
         Operand<TFloat32> second = convolution("second", first, filters, filters);
-        Operand<TFloat32> flat =
-                tf.reshape(second, tf.constant(new int[] {-1, side * side * filters}));
+        int features = side * side * filters;
+        Operand<TFloat32> flat = tf.reshape(second, tf.constant(new int[] {-1, features}));
         Operand<TFloat32> scores =
                 tf.nn.biasAdd(
-                        tf.linalg.matMul(
-                                flat, variable("scores_weights", side * side * filters, CLASSES)),
+                        tf.linalg.matMul(flat, variable("scores_weights", features, CLASSES)),
                         variable("scores_bias", CLASSES));
         loss =
                 tf.math.mean(
