@@ -56,7 +56,7 @@ public final class DistributedOptimizer extends Optimizer {
     private final RankGroup ranks;
     private final Optional<Float> clipNorm;
     private final Ops base;
-    private final GradientReduction reduction;
+    private final GradientNodes gradientNodes;
     private final List<GradientAccumulation> accumulations = new ArrayList<>();
 
     private DistributedOptimizer(Builder builder, GradientSettings settings) {
@@ -66,7 +66,7 @@ public final class DistributedOptimizer extends Optimizer {
         this.ranks = new RankGroup(builder.communicator, builder.processSet);
         this.clipNorm = builder.clipNorm;
         this.base = Ops.create(graph);
-        this.reduction = new GradientReduction(base, settings, ranks, builder.sparse);
+        this.gradientNodes = new GradientNodes(base, settings, ranks, builder.sparse);
         checkFinish(optimizer, settings);
     }
 
@@ -133,11 +133,11 @@ public final class DistributedOptimizer extends Optimizer {
             gradients = accumulation.sums();
         }
         if (takesPart() && settings.op() != ReduceOp.ADASUM) {
-            gradients = reduction.reduce(gradients, settings.op());
+            gradients = gradientNodes.reduce(gradients, settings.op());
         }
         return NamedGradient.pairs(
                 clipNorm.isPresent()
-                        ? GlobalNorm.clip(base, gradients, reduction::isLocal, clipNorm.get())
+                        ? GlobalNorm.clip(base, gradients, gradientNodes::isLocal, clipNorm.get())
                         : gradients);
     }
 
@@ -188,11 +188,11 @@ public final class DistributedOptimizer extends Optimizer {
             changes.add(
                     each.with(base.math.sub(afterApply.deepCopy(each.variable()), starts.get(i))));
         }
-        List<NamedGradient> combined = reduction.reduce(changes, ReduceOp.ADASUM);
+        List<NamedGradient> combined = gradientNodes.reduce(changes, ReduceOp.ADASUM);
         List<Op> assigned = new ArrayList<>();
         for (int i = 0; i < combined.size(); i++) {
             NamedGradient each = combined.get(i);
-            if (!reduction.isLocal(each)) {
+            if (!gradientNodes.isLocal(each)) {
                 assigned.add(
                         base.assign(
                                 each.variable(), base.math.add(starts.get(i), each.gradient())));

@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
 /// Batch normalisation over the batches of all ranks together.
 ///
 /// ```java
-/// SyncBatchNorm<TFloat32> norm = SyncBatchNorm.builder(tf, "norm1").build(TFloat32.class, 64);
+/// SyncBatchNormalization<TFloat32> norm = SyncBatchNormalization.builder(tf, "norm1").build(TFloat32.class, 64);
 /// Operand<TFloat32> output = norm.training(convolution); // in the graph that trains
 /// Operand<TFloat32> output = norm.inference(convolution); // elsewhere
 /// ```
@@ -37,7 +37,7 @@ import java.util.stream.IntStream;
 /// a gradient, such as the running mean.
 ///
 /// @param <T> the type of inputs: float32 or float64
-public final class SyncBatchNorm<T extends TNumber> {
+public final class SyncBatchNormalization<T extends TNumber> {
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
     private final Builder settings;
@@ -49,7 +49,7 @@ public final class SyncBatchNorm<T extends TNumber> {
     private final Variable<T> movingMean;
     private final Variable<T> movingVariance;
 
-    private SyncBatchNorm(Builder settings, Class<T> type, long channels) {
+    private SyncBatchNormalization(Builder settings, Class<T> type, long channels) {
         this.settings = settings;
         this.tf = settings.tf.withSubScope(settings.name);
         this.type = type;
@@ -141,7 +141,7 @@ public final class SyncBatchNorm<T extends TNumber> {
                 settings.channelAxis < 0 ? dimensions + settings.channelAxis : settings.channelAxis;
         if (dimensions < 2 || axis < 0 || axis >= dimensions) {
             throw new IllegalArgumentException(
-                    "SyncBatchNorm '%s' takes inputs with a batch and a channel dimension, not '%s' of shape %s"
+                    "SyncBatchNormalization '%s' takes inputs with a batch and a channel dimension, not '%s' of shape %s"
                             .formatted(settings.name, input.op().name(), input.shape()));
         }
         return new Channels(dimensions, axis);
@@ -226,13 +226,13 @@ public final class SyncBatchNorm<T extends TNumber> {
         /// Adds the variables of the layer to the graph.
         ///
         /// @throws IllegalArgumentException for types other than float32 and float64
-        public <T extends TNumber> SyncBatchNorm<T> build(Class<T> type, long channels) {
+        public <T extends TNumber> SyncBatchNormalization<T> build(Class<T> type, long channels) {
             if (type != TFloat32.class && type != TFloat64.class) {
                 throw new IllegalArgumentException(
-                        "SyncBatchNorm '%s' computes with TFloat32 or TFloat64, not with %s: convert its input with tf.dtypes.cast"
+                        "SyncBatchNormalization '%s' computes with TFloat32 or TFloat64, not with %s: convert its input with tf.dtypes.cast"
                                 .formatted(name, type.getSimpleName()));
             }
-            return new SyncBatchNorm<>(this, type, channels);
+            return new SyncBatchNormalization<>(this, type, channels);
         }
     }
 }

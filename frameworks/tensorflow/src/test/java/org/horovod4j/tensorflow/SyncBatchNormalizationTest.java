@@ -23,7 +23,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /// Batches of ranks, which are threads of this JVM, against one batch on one rank.
-class SyncBatchNormTest {
+class SyncBatchNormalizationTest {
     private static final Offset<Float> CLOSE = Offset.offset(2e-5f);
     private static final int CHANNELS = 3;
     private static final int PIXELS = 4;
@@ -102,8 +102,8 @@ class SyncBatchNormTest {
                         int from = firstRow(comm.rank());
                         int to = firstRow(comm.rank() + 1);
                         Operand<TFloat32> input = rows(run.tf, from, to, 0);
-                        SyncBatchNorm<TFloat32> norm =
-                                SyncBatchNorm.builder(run.tf, "norm")
+                        SyncBatchNormalization<TFloat32> norm =
+                                SyncBatchNormalization.builder(run.tf, "norm")
                                         .communicator(comm)
                                         .momentum(0)
                                         .build(TFloat32.class, CHANNELS);
@@ -163,8 +163,8 @@ class SyncBatchNormTest {
             if (channelAxis == 1) {
                 input = tf.linalg.transpose(input, tf.constant(new int[] {0, 3, 1, 2}));
             }
-            SyncBatchNorm<TFloat32> norm =
-                    SyncBatchNorm.builder(tf, "norm")
+            SyncBatchNormalization<TFloat32> norm =
+                    SyncBatchNormalization.builder(tf, "norm")
                             .communicator(run.comm)
                             .channelAxis(channelAxis)
                             .build(TFloat32.class, CHANNELS);
@@ -205,12 +205,14 @@ class SyncBatchNormTest {
         try (Graph graph = new Graph()) {
             Ops tf = Ops.create(graph);
             assertThatThrownBy(
-                            () -> SyncBatchNorm.builder(tf, "half").build(TFloat16.class, CHANNELS))
+                            () ->
+                                    SyncBatchNormalization.builder(tf, "half")
+                                            .build(TFloat16.class, CHANNELS))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("'half'")
                     .hasMessageContaining("TFloat16");
-            SyncBatchNorm<TFloat32> norm =
-                    SyncBatchNorm.builder(tf, "norm").build(TFloat32.class, CHANNELS);
+            SyncBatchNormalization<TFloat32> norm =
+                    SyncBatchNormalization.builder(tf, "norm").build(TFloat32.class, CHANNELS);
             assertThatThrownBy(() -> norm.training(tf.constant(new float[CHANNELS])))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("'norm'")

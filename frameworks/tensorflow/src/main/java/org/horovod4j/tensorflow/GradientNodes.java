@@ -21,8 +21,7 @@ import java.util.function.Predicate;
 /// @param tf of the graph, without a scope
 /// @param ranks that share gradients
 /// @param sparse variables, by name, of whose gradients only rows that are not zero travel
-record GradientReduction(
-        Ops tf, GradientSettings settings, RankGroup ranks, Predicate<String> sparse) {
+record GradientNodes(Ops tf, GradientSettings settings, RankGroup ranks, Predicate<String> sparse) {
     /// The collectives of some gradients.
     ///
     /// @param members the positions of the gradients that the node reduces
