@@ -197,8 +197,10 @@ if [[ "$works" == *graph-* ]]; then
     export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 fi
 find_java
-install_libraries
-compile_library
+if [[ ",$works," =~ ,(resnet|tiny|one), ]]; then # the others are not compared with libraries
+    install_libraries
+    compile_library
+fi
 mkdir -p benchmarks/results
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 
