@@ -8,6 +8,7 @@ import org.horovod4j.tensorflow.kernel.Execution;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -17,10 +18,16 @@ import java.util.function.Consumer;
 /// Ends the run of a node when its collective has ended.
 ///
 /// The thread that ends the collective also ends the run, so nodes end in the order of collectives.
-/// Besides, each communicator has a thread that waits for the handles: a thread that waits drives
-/// communication, and leaves a plan that holds an operation back.
+/// Thread `hvd-cycle` drives communication, in the background: most of the time TensorFlow still
+/// computes other gradients on the same cores.
+///
+/// If a plan holds an operation back, only a thread that waits for the operation leaves the plan. So
+/// each communicator has a thread that waits for the operations that take long.
 final class RunCompletion {
     private static final long IDLE_SECONDS = 10;
+
+    /// Longer than most backward passes, during which an operation may wait for the rest of its batch.
+    private static final long LONG_MILLIS = 1_000;
 
     private static final Map<Communicator, Executor> WAITING_THREADS =
             Collections.synchronizedMap(new WeakHashMap<>());
@@ -33,10 +40,15 @@ final class RunCompletion {
             Handle<T> handle,
             Execution execution,
             Consumer<? super T> finish) {
-        handle.whenDone(() -> end(handle, execution, finish));
+        CountDownLatch ended = new CountDownLatch(1);
+        handle.whenDone(
+                () -> {
+                    ended.countDown();
+                    end(handle, execution, finish);
+                });
         WAITING_THREADS
                 .computeIfAbsent(communicator, _ -> waitingThread())
-                .execute(() -> await(handle));
+                .execute(() -> await(handle, ended));
     }
 
     private static <T> void end(Handle<T> handle, Execution execution, Consumer<? super T> finish) {
@@ -49,11 +61,15 @@ final class RunCompletion {
         execution.complete();
     }
 
-    private static void await(Handle<?> handle) {
+    private static void await(Handle<?> handle, CountDownLatch ended) {
         try {
-            Object _ = handle.join();
+            if (!ended.await(LONG_MILLIS, TimeUnit.MILLISECONDS)) {
+                Object _ = handle.join();
+            }
         } catch (HorovodException _) {
             // the run of the node fails with it
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt(); // the thread ends
         }
     }
 
