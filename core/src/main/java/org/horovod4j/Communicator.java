@@ -353,13 +353,14 @@ public interface Communicator extends AutoCloseable {
     /// try {
     ///     step(batch);
     /// } catch (BadBatchException e) {
-    ///     comm.failStep(e.getMessage());
+    ///     comm.failStep(e.toString());
     /// } catch (MismatchException e) { // of another rank
     ///     comm.failStep("another rank failed");
     /// }
     /// ```
     ///
-    /// Operations that this rank has submitted end as usual. Some ranks may have completed the step,
+    /// An operation that this rank has submitted completes if all ranks have submitted it, and fails
+    /// otherwise. Operations of other process sets are not affected: call this in each of them. Some ranks may have completed the step,
     /// so their weights may differ: broadcast them again, or restore a checkpoint. A program that
     /// ends after a failure need not call this: the other ranks learn of its end.
     ///

@@ -49,8 +49,7 @@ public final class NativeLibrary {
             return new NativeLibrary(
                     nameOrPath, SymbolLookup.libraryLookup(nameOrPath, Arena.global()));
         } catch (IllegalArgumentException e) {
-            throw new UnsupportedOperationException(
-                    "%s is not loaded in this process".formatted(nameOrPath), e);
+            throw new UnsupportedOperationException("%s cannot be opened".formatted(nameOrPath), e);
         }
     }
 
@@ -75,8 +74,7 @@ public final class NativeLibrary {
                 .orElseThrow(
                         () ->
                                 new UnsupportedOperationException(
-                                        "%s does not have the function %s"
-                                                .formatted(name, symbol)));
+                                        "%s has no symbol %s".formatted(name, symbol)));
     }
 
     /// The address of a function that a library can call. It must not throw. It is never freed.

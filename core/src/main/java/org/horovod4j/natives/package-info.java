@@ -1,5 +1,5 @@
-/// Functions of native libraries, and two of Linux's C library. Everything works without the latter,
-/// with less comfort: callers ask first whether a function is there.
+/// Functions of native libraries, and some of Linux's C library. Without the latter everything works,
+/// but more slowly, or without binding threads: callers ask first whether a function is there.
 ///
 /// Start with [NativeLibrary], which links and calls functions of any library, also for the adapters of
 /// frameworks. Then [Futex] (sleep until another process wakes the thread) and [ProcessorSet] (the

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -388,7 +389,7 @@ final class RankCommunicator
 
     @Override
     public void failStep(String reason) {
-        open().agent.failStep(reason);
+        open().agent.failStep(Objects.requireNonNull(reason, "the reason of a failed step"));
     }
 
     @Override

@@ -68,9 +68,9 @@ public final class IdleStrategy {
         prepareWait();
     }
 
-    /// Lets other ranks of the host end the sleeps of this thread, and gives it a processor of its
-    /// own.
-    void setLocal(SharedParker sharedParker, ProcessorSpread processorSpread) {
+    /// Lets other ranks of the host end the sleeps of this thread, and this thread leave a processor
+    /// that it shares with one of them.
+    void setLocalGroup(SharedParker sharedParker, ProcessorSpread processorSpread) {
         parker = sharedParker;
         spread = processorSpread;
     }
@@ -119,7 +119,7 @@ public final class IdleStrategy {
         if (phase == Phase.SLEEPING && parker != null) {
             parker.cancel();
         }
-        if (waitSpins) {
+        if (waitSpins && !virtual) {
             spinNanos = nextSpinNanos();
         }
         prepareWait();
@@ -133,7 +133,7 @@ public final class IdleStrategy {
         }
         long waited = clock.nanoTime() - waitStartNanos;
         return waited < MAX_SPIN_NANOS
-                ? Math.min(2 * waited, MAX_SPIN_NANOS)
+                ? Math.clamp(2 * waited, MIN_SPIN_NANOS, MAX_SPIN_NANOS)
                 : Math.max(spinNanos / 2, MIN_SPIN_NANOS);
     }
 

@@ -40,7 +40,8 @@ public final class LocalGroup {
             regions[member] = memory.region(member);
         }
         this.parker = new SharedParker(regions, index);
-        idleStrategy.setLocal(parker, new ProcessorSpread(regions, index, idleStrategy.clock()));
+        idleStrategy.setLocalGroup(
+                parker, new ProcessorSpread(regions, index, idleStrategy.clock()));
     }
 
     /// The number of ranks in this group.

@@ -12,9 +12,12 @@ import java.util.BitSet;
 ///
 /// Two ranks that wait for each other in turn never need their processor at the same time, so the
 /// scheduler leaves both on it, even if another processor is idle. Each operation then takes as long
-/// as a wait spins. So each rank writes into its region on which processor it waits. Before it
-/// sleeps, it compares. It stays free to run on all its processors; a rank that is bound to one stays
-/// there.
+/// as a wait spins. So each rank writes into its region on which processor it last went to sleep.
+/// Before it sleeps, it checks whether another rank has written the same one. It stays free to run on
+/// all its processors; a rank that is bound to one stays there.
+///
+/// What a rank has written may be old. Then another rank moves without need, which costs some
+/// microseconds once.
 final class ProcessorSpread {
     /// The shortest time between two moves. The scheduler may have a reason to undo one.
     private static final long PAUSE_NANOS = 1_000_000;
@@ -36,7 +39,8 @@ final class ProcessorSpread {
         }
     }
 
-    /// Moves this thread if another rank waits on the same processor and there is one without a rank.
+    /// Moves this thread if another rank was last seen on the same processor, and there is one on which
+    /// no rank was seen.
     void leaveSharedProcessor() {
         int processor = ProcessorSet.current();
         publish(processor);
@@ -54,7 +58,9 @@ final class ProcessorSpread {
         int chosen = choose(free);
         if (ProcessorSet.of(chosen).bindCurrentThread().isEmpty()) {
             publish(chosen);
-            String _ = allowed.bindCurrentThread(); // cannot fail: it had these before
+            // Fails only if the process has lost all of them, and then the system has chosen
+            // others.
+            String _ = allowed.bindCurrentThread();
         }
     }
 
@@ -64,7 +70,7 @@ final class ProcessorSpread {
 
     private boolean isShared(int processor) {
         for (int member = 0; member < words.length; member++) {
-            if (member != index && waitsOn(member) == processor) {
+            if (member != index && lastProcessor(member) == processor) {
                 return true;
             }
         }
@@ -84,7 +90,7 @@ final class ProcessorSpread {
     private BitSet used() {
         BitSet used = new BitSet();
         for (int member = 0; member < words.length; member++) {
-            int processor = waitsOn(member);
+            int processor = lastProcessor(member);
             if (processor >= 0) {
                 used.set(processor);
             }
@@ -92,13 +98,12 @@ final class ProcessorSpread {
         return used;
     }
 
-    /// A different one for each rank, as several may move at once.
+    /// Neighbouring ranks choose different ones, as several may move at once.
     private int choose(BitSet free) {
-        int from = free.nextSetBit(index);
-        return from >= 0 ? from : free.nextSetBit(0);
+        return free.stream().skip(index % free.cardinality()).findFirst().orElseThrow();
     }
 
-    private int waitsOn(int member) {
+    private int lastProcessor(int member) {
         return (int) INT.getOpaque(words[member], 0L) - 1;
     }
 }

@@ -33,7 +33,7 @@ public final class RegionLayout {
 
     static final long PARKED_COUNT = PARKED + CACHE_LINE_PAIR;
 
-    /// The word of [ProcessorSpread]: the processor on which the rank waits.
+    /// The word of [ProcessorSpread]: the processor on which the rank last went to sleep.
     static final long PROCESSOR = PARKED_COUNT + CACHE_LINE_PAIR;
 
     /// The rings of control messages between this rank and rank 0 of the process set.

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /// A step fails on one rank. The others learn of it, and all make the next step together.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // a hang would never end
@@ -96,7 +97,7 @@ class FailStepTest {
         World.run(
                 3,
                 comm -> {
-                    for (int step = 0; step < 20; step++) {
+                    for (int step = 0; step < 200; step++) {
                         List<Handle<Tensor>> handles = submit(comm, step, 0, comm.rank() + 1);
                         comm.failStep("rank " + comm.rank());
                         assertThat(handles).allMatch(Handle::isDone);
@@ -107,13 +108,26 @@ class FailStepTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // null on purpose
+    void reasonIsRequired() {
+        World.run(
+                2,
+                comm -> {
+                    assertThatThrownBy(() -> comm.failStep(null))
+                            .isInstanceOf(NullPointerException.class)
+                            .hasMessageContaining("reason");
+                    step(comm, 1);
+                });
+    }
+
+    @Test
     void rankSubmitsNothingWhileItsStepEnds() {
         CountDownLatch checked = new CountDownLatch(1);
         World.run(
                 2,
                 comm -> {
                     if (comm.rank() == 1) {
-                        checked.await();
+                        assertThat(checked.await(1, TimeUnit.MINUTES)).isTrue();
                         comm.failStep("another rank failed");
                         return;
                     }

@@ -130,6 +130,15 @@ class IdleStrategyTest {
     }
 
     @Test
+    void waitsOfVirtualThreadsDoNotChangeHowLongOthersSpin() throws InterruptedException {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        Thread.ofVirtual().start(() -> await(idleStrategy, 2)).join();
+        await(idleStrategy, MIN_SPIN_NANOS - 1);
+        assertThat(idleStrategy.waits().toString())
+                .startsWith("1 wait ended while spinning, 1 while yielding");
+    }
+
+    @Test
     void sleepsSoonInTheBackground() {
         IdleStrategy idleStrategy = idleStrategy(false);
         idleStrategy.setBackground(true);

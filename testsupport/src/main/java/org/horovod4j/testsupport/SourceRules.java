@@ -38,6 +38,11 @@ public final class SourceRules {
 
     /// The rules of the repository that contains this test.
     public static SourceRules ofRepositoryOf(Class<?> test) {
+        return of(repositoryOf(test));
+    }
+
+    /// The folder of the repository that contains this test.
+    static Path repositoryOf(Class<?> test) {
         Path folder = TestJvm.location(test);
         while (!Files.isDirectory(folder.resolve(".mvn"))) {
             folder = folder.getParent();
@@ -45,7 +50,7 @@ public final class SourceRules {
                 throw new AssertionError("no folder above the test classes contains .mvn");
             }
         }
-        return of(folder);
+        return folder;
     }
 
     static SourceRules of(Path repository) {

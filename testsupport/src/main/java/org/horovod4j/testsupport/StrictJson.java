@@ -29,7 +29,7 @@ public final class StrictJson {
         Object value = json.value();
         json.space();
         if (json.position != text.length()) {
-            throw json.wrong();
+            throw json.invalid();
         }
         return value;
     }
@@ -37,7 +37,7 @@ public final class StrictJson {
     private Object value() {
         space();
         if (position == text.length()) {
-            throw wrong();
+            throw invalid();
         }
         return switch (text.charAt(position)) {
             case '[' -> list();
@@ -56,7 +56,7 @@ public final class StrictJson {
         if (!closes(']')) {
             do {
                 values.add(value());
-            } while (goesOn(']'));
+            } while (hasMore(']'));
         }
         return values;
     }
@@ -70,9 +70,9 @@ public final class StrictJson {
                 String key = string();
                 space();
                 if (text.charAt(position++) != ':' || values.put(key, value()) != null) {
-                    throw wrong();
+                    throw invalid();
                 }
-            } while (goesOn('}'));
+            } while (hasMore('}'));
         }
         return values;
     }
@@ -86,12 +86,12 @@ public final class StrictJson {
         return closes;
     }
 
-    private boolean goesOn(char end) {
+    private boolean hasMore(char end) {
         if (closes(end)) {
             return false;
         }
         if (position == text.length() || text.charAt(position++) != ',') {
-            throw wrong();
+            throw invalid();
         }
         return true;
     }
@@ -116,7 +116,7 @@ public final class StrictJson {
 
     private Object word(String word, Object value) {
         if (!text.startsWith(word, position)) {
-            throw wrong();
+            throw invalid();
         }
         position += word.length();
         return value;
@@ -125,7 +125,7 @@ public final class StrictJson {
     private String match(Pattern pattern) {
         Matcher matcher = pattern.matcher(text).region(position, text.length());
         if (!matcher.lookingAt()) {
-            throw wrong();
+            throw invalid();
         }
         position = matcher.end();
         return matcher.group();
@@ -137,7 +137,7 @@ public final class StrictJson {
         }
     }
 
-    private AssertionError wrong() {
+    private AssertionError invalid() {
         int begin = Math.max(0, position - 60);
         return new AssertionError(
                 "no valid JSON at character %d of %d, after: %s"

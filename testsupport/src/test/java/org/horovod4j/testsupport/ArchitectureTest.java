@@ -6,6 +6,12 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// The rules of this module, and those that concern the sources of all modules.
@@ -27,6 +33,24 @@ class ArchitectureTest {
     @Test
     void noTypeHasTheNameOfAnEverydayJdkType() {
         assertThat(ALL_MODULES.namesOfTheJdk()).isEmpty();
+    }
+
+    /// The distribution lists the source folders of all modules by hand.
+    @Test
+    void errorProneChecksAllModules() throws IOException {
+        Path root = SourceRules.repositoryOf(ArchitectureTest.class);
+        String checked = Files.readString(root.resolve("distribution/pom.xml"));
+        Matcher modules =
+                Pattern.compile("<module>(.*)</module>")
+                        .matcher(Files.readString(root.resolve("pom.xml")));
+        while (modules.find()) {
+            for (String sources : List.of("src/main/java", "src/test/java")) {
+                String folder = modules.group(1) + "/" + sources;
+                if (Files.isDirectory(root.resolve(folder))) {
+                    assertThat(checked).contains("/../" + folder + "<");
+                }
+            }
+        }
     }
 
     @Test

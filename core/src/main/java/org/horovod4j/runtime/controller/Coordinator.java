@@ -225,7 +225,7 @@ public final class Coordinator {
 
     private boolean isReady(RequestTally requestTally) {
         return requestTally.count() == size
-                || failedStep.isMissing(requestTally)
+                || failedStep.lacks(requestTally)
                 || RequestTally.haveAllSubmitted(joined, size, requestTally::has);
     }
 
@@ -316,7 +316,7 @@ public final class Coordinator {
 
     /// The reason why an operation cannot run, or null.
     private @Nullable String failureReason(RequestTally requestTally) {
-        if (failedStep.isMissing(requestTally)) {
+        if (failedStep.lacks(requestTally)) {
             return failedStep.describe(requestTally);
         }
         if (!requestTally.isAgreed()) {

@@ -2,8 +2,8 @@ package org.horovod4j.runtime.controller;
 
 import java.util.BitSet;
 
-/// A step that has failed on some ranks. They have ended it, and submit nothing until the others
-/// have ended it, too. What the others submit and these have not fails.
+/// A step that has failed on some ranks. They have ended it, and submit nothing until the others have
+/// ended it, too. An operation that one of them has not submitted fails on the others.
 final class FailedStep {
     private final BitSet ended = new BitSet();
     private int firstJobRank;
@@ -27,15 +27,20 @@ final class FailedStep {
     }
 
     /// Whether a rank that has ended the step has not submitted the operation.
-    boolean isMissing(RequestTally requestTally) {
-        return ended.stream().anyMatch(rank -> !requestTally.has(rank));
+    boolean lacks(RequestTally requestTally) {
+        for (int rank = ended.nextSetBit(0); rank >= 0; rank = ended.nextSetBit(rank + 1)) {
+            if (!requestTally.has(rank)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Why an operation fails that such a rank has not submitted.
     String describe(RequestTally requestTally) {
         return """
         %s cannot run, because the step of rank %d has failed: %s
-        Call failStep on this rank too before its next step, or end the program."""
+        Call failStep on all ranks before the next step, or end the program."""
                 .formatted(requestTally.first(), firstJobRank, reason);
     }
 

@@ -29,7 +29,7 @@ final class BatchRunner {
     private final IdleStrategy idleStrategy;
     private final OutOfLineCall<Batch> dispatch = new OutOfLineCall<>(this::dispatch);
 
-    // Of the batch that runs.
+    // Arguments of dispatch, which takes only the batch.
     private long stamp;
     private int divisor;
 

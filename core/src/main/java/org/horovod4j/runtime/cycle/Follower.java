@@ -89,6 +89,8 @@ final class Follower {
             }
             lastCycleNanos = now;
         }
+        // Read before the entries: what was submitted before a join must be requested before it.
+        TensorEntry<Integer> joining = queue.joining();
         List<TensorEntry<?>> entries = queue.drain();
         boolean requested = !entries.isEmpty();
         if (requested) {
@@ -97,7 +99,6 @@ final class Follower {
             }
             sendRequests(entries);
         }
-        TensorEntry<Integer> joining = queue.joining();
         if (!joinSent && joining != null) {
             joinSent = true;
             coordinator.accept(
@@ -159,7 +160,7 @@ final class Follower {
             TensorEntry<?> tensorEntry = queue.find(requests.get(i).name());
             if (tensorEntry != null) {
                 batch.put(i, tensorEntry);
-            } else if (queue.joining() == null) {
+            } else if (!queue.hasJoined()) {
                 throw new IllegalStateException(
                         requests.get(i) + " is to run, but this rank has not requested it");
             }

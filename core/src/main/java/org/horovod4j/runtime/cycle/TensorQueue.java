@@ -116,6 +116,11 @@ final class TensorQueue {
         }
     }
 
+    /// Whether this rank has joined, and so takes part in operations that it has not submitted.
+    boolean hasJoined() {
+        return joining != null && !isStepFailed();
+    }
+
     /// Whether [#joining] waits for the end of a failed step.
     private boolean isStepFailed() {
         TensorEntry<Integer> waiting = joining;

@@ -94,8 +94,8 @@ sealed interface StallCandidate {
         }
     }
 
-    /// A join, or the end of a failed step, that some ranks have not called. They may train for hours, and this rank takes part
-    /// in that. So the wait counts from the last batch, and is not a stall while an operation is
+    /// A join, or the end of a failed step, that some ranks have not called. After a join they may train
+    /// for hours, and this rank takes part in that. So the wait counts from the last batch, and is not a stall while an operation is
     /// in flight or while a missing rank makes progress in another process set.
     record JoinWait(ProcessSetReport set, Pending join) implements StallCandidate {
         /// Ranks complete a batch, and report it, at slightly different times.

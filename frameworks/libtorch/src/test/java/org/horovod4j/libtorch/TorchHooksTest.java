@@ -35,7 +35,7 @@ class TorchHooksTest {
     void libraryThatIsNotLoadedIsReported() {
         assertThatExceptionOfType(UnsupportedOperationException.class)
                 .isThrownBy(() -> TorchRuntime.open("/nowhere/libtorch_cpu.so"))
-                .withMessage("/nowhere/libtorch_cpu.so is not loaded in this process");
+                .withMessage("/nowhere/libtorch_cpu.so cannot be opened");
     }
 
     @Test
