@@ -38,7 +38,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             Communicator communicator = ranks.communicator();
             if (execution.inputCount() == 1) {
                 Tensor output = execution.outputLike(0);
-                RunCompletion.follow(
+                RunCompletion.completeWhenDone(
                         communicator,
                         communicator.allreduceAsync(name, execution.input(0), output, options),
                         execution,
@@ -49,7 +49,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             for (int i = 0; i < execution.inputCount(); i++) {
                 tensors.add(copyToOutput(execution, i));
             }
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.groupedAllreduceAsync(name, tensors, options),
                     execution,
@@ -67,7 +67,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             Tensor output = execution.outputLike(0);
             SparseTensor rows =
                     new SparseTensor(execution.input(1), execution.input(2), output.shape());
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.sparseAllreduceAsync(name, rows, op),
                     execution,
@@ -84,7 +84,7 @@ sealed interface CollectiveFunction extends NodeFunction {
                     communicator.rank() == rootRank
                             ? copyToOutput(execution, 0)
                             : execution.outputLike(0);
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.broadcastAsync(name, tensor, rootRank),
                     execution,
@@ -116,7 +116,7 @@ sealed interface CollectiveFunction extends NodeFunction {
         @Override
         public void start(String name, Execution execution) {
             Communicator communicator = ranks.communicator();
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.allgatherAsync(name, execution.input(0)),
                     execution,
@@ -130,7 +130,7 @@ sealed interface CollectiveFunction extends NodeFunction {
         @Override
         public void start(String name, Execution execution) {
             Communicator communicator = ranks.communicator();
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.reducescatterAsync(name, execution.input(0), options),
                     execution,
@@ -145,7 +145,7 @@ sealed interface CollectiveFunction extends NodeFunction {
         public void start(String name, Execution execution) {
             Communicator communicator = ranks.communicator();
             int[] splits = execution.input(1).toIntArray();
-            RunCompletion.follow(
+            RunCompletion.completeWhenDone(
                     communicator,
                     communicator.alltoallAsync(
                             name,

@@ -22,8 +22,12 @@ final class GlobalNorm {
         List<Operand<TFloat32>> halfSquares = new ArrayList<>();
         for (NamedGradient each : gradients) {
             if (!isLocal.test(each)) {
-                halfSquares.add(tf.dtypes.cast(tf.nn.l2Loss(each.gradient()), TFloat32.class));
+                // As float32: the squares of a float16 gradient overflow easily.
+                halfSquares.add(tf.nn.l2Loss(tf.dtypes.cast(each.gradient(), TFloat32.class)));
             }
+        }
+        if (halfSquares.isEmpty()) {
+            return gradients;
         }
         Operand<TFloat32> norm =
                 tf.math.sqrt(tf.math.mul(tf.math.addN(halfSquares), tf.constant(2f)));

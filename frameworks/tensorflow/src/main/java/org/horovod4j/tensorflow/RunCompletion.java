@@ -8,11 +8,11 @@ import org.horovod4j.tensorflow.kernel.Execution;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /// Ends the run of a node when its collective has ended.
@@ -21,60 +21,73 @@ import java.util.function.Consumer;
 /// Thread `hvd-cycle` drives communication, in the background: most of the time TensorFlow still
 /// computes other gradients on the same cores.
 ///
-/// If a plan holds an operation back, only a thread that waits for the operation leaves the plan. So
-/// each communicator has a thread that waits for the operations that take long.
+/// A plan may hold an operation back until the rest of its batch is submitted. If a program does not
+/// run the rest, this rank must leave the plan, which happens only while a thread waits for the
+/// operation. So each communicator has a thread that waits for operations that take long.
 final class RunCompletion {
     private static final long IDLE_SECONDS = 10;
 
-    /// Longer than most backward passes, during which an operation may wait for the rest of its batch.
-    private static final long LONG_MILLIS = 1_000;
+    /// After this time an operation counts as held back. Leaving a plan costs a step of longer backward
+    /// passes little.
+    private static final long HELD_BACK_NANOS = 250_000_000;
 
-    private static final Map<Communicator, Executor> WAITING_THREADS =
+    private static final Map<Communicator, Executor> WAITERS =
             Collections.synchronizedMap(new WeakHashMap<>());
 
     private RunCompletion() {}
 
     /// @param finish writes the outputs that need the result
-    static <T> void follow(
+    static <T> void completeWhenDone(
             Communicator communicator,
             Handle<T> handle,
             Execution execution,
             Consumer<? super T> finish) {
-        CountDownLatch ended = new CountDownLatch(1);
-        handle.whenDone(
-                () -> {
-                    ended.countDown();
-                    end(handle, execution, finish);
-                });
-        WAITING_THREADS
-                .computeIfAbsent(communicator, _ -> waitingThread())
-                .execute(() -> await(handle, ended));
+        Run<T> run = new Run<>(handle, execution, finish);
+        // First, because it may throw, and then the caller ends the execution.
+        WAITERS.computeIfAbsent(communicator, _ -> waiter()).execute(run::awaitIfHeldBack);
+        handle.whenDone(run);
     }
 
-    private static <T> void end(Handle<T> handle, Execution execution, Consumer<? super T> finish) {
-        try {
-            finish.accept(handle.join());
-        } catch (RuntimeException | Error e) {
-            execution.fail(e);
-            return;
+    /// Ends the execution when it is called.
+    private static final class Run<T> implements Runnable {
+        private final Handle<T> handle;
+        private final Execution execution;
+        private final Consumer<? super T> finish;
+        private volatile boolean ended;
+
+        Run(Handle<T> handle, Execution execution, Consumer<? super T> finish) {
+            this.handle = handle;
+            this.execution = execution;
+            this.finish = finish;
         }
-        execution.complete();
-    }
 
-    private static void await(Handle<?> handle, CountDownLatch ended) {
-        try {
-            if (!ended.await(LONG_MILLIS, TimeUnit.MILLISECONDS)) {
-                Object _ = handle.join();
+        @Override
+        public void run() {
+            ended = true;
+            complete(execution, () -> finish.accept(handle.join()));
+        }
+
+        /// Nothing wakes this thread when the operation ends: it would take time from those that
+        /// compute.
+        void awaitIfHeldBack() {
+            long start = System.nanoTime();
+            for (long left = HELD_BACK_NANOS;
+                    left > 0 && !ended;
+                    left = HELD_BACK_NANOS - (System.nanoTime() - start)) {
+                LockSupport.parkNanos(this, left);
             }
-        } catch (HorovodException _) {
-            // the run of the node fails with it
-        } catch (InterruptedException _) {
-            Thread.currentThread().interrupt(); // the thread ends
+            try {
+                if (!ended) {
+                    Object _ = handle.join();
+                }
+            } catch (HorovodException _) {
+                // the run of the node fails with it
+            }
         }
     }
 
     /// Ends after some time without operations.
-    private static Executor waitingThread() {
+    private static Executor waiter() {
         ThreadPoolExecutor thread =
                 new ThreadPoolExecutor(
                         1,
@@ -89,17 +102,16 @@ final class RunCompletion {
 
     /// Runs `action`, which waits for other ranks, and ends the run after it.
     static void runBlocking(String name, Execution execution, Runnable action) {
-        Thread.ofVirtual()
-                .name(name)
-                .start(
-                        () -> {
-                            try {
-                                action.run();
-                            } catch (RuntimeException | Error e) {
-                                execution.fail(e);
-                                return;
-                            }
-                            execution.complete();
-                        });
+        Thread.ofVirtual().name(name).start(() -> complete(execution, action));
+    }
+
+    private static void complete(Execution execution, Runnable action) {
+        try {
+            action.run();
+        } catch (RuntimeException | Error e) {
+            execution.fail(e);
+            return;
+        }
+        execution.complete();
     }
 }

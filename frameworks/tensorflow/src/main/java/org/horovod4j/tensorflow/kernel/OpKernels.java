@@ -230,7 +230,15 @@ public final class OpKernels {
     }
 
     private void compute(MemorySegment kernel, MemorySegment context, MemorySegment done) {
-        if (isCallbackKnown(done)) {
+        boolean known;
+        try {
+            known = isCallbackKnown(done);
+        } catch (Throwable e) { // nothing may be thrown into native code
+            api.failRun(context, Failures.record(e));
+            DoneCallback.callInPlace(doneFunctions, done);
+            return;
+        }
+        if (known) {
             run(kernel, new ContextExecution(api, context, DoneCallback.take(doneFunctions, done)));
             return;
         }

@@ -137,8 +137,13 @@ public final class TrainingSession implements AutoCloseable {
         return step;
     }
 
-    /// Whether training ends: the last step is done, or a stop was requested.
+    /// Whether training ends: the last step is done, or a stop was requested. Not after a failed step:
+    /// all ranks first agree on the step with which they continue.
     public boolean shouldStop() {
+        return failedRun.isEmpty() && isAtEnd();
+    }
+
+    private boolean isAtEnd() {
         return isStopRequested || (lastStep.isPresent() && step >= lastStep.getAsInt());
     }
 
@@ -172,8 +177,16 @@ public final class TrainingSession implements AutoCloseable {
         try {
             makeStep(feeds);
         } catch (RuntimeException | Error e) {
-            failedRun = Optional.of(FailedRun.report(session, e));
+            reportFailure(e);
             throw e;
+        }
+    }
+
+    private void reportFailure(Throwable failure) {
+        try {
+            failedRun = Optional.of(FailedRun.report(session, failure));
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 
@@ -227,7 +240,7 @@ public final class TrainingSession implements AutoCloseable {
         }
         isClosed = true;
         try (session) {
-            if (shouldStop() && failedRun.isEmpty()) {
+            if (shouldStop()) {
                 hooks.forEach(hook -> hook.atEnd(this));
                 if (checkpoints.isPresent() && !checkpoints.get().isSaved(step)) {
                     save();
