@@ -8,12 +8,14 @@ import ai.djl.engine.Engine;
 
 import org.horovod4j.Communicator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 import java.util.List;
 import java.util.Map;
 
 /// The same cases on the CPU and, where engine PyTorch has one, on a GPU. Two ranks share a GPU if
 /// there is only one.
+@Timeout(300)
 class DeviceIT {
     @Test
     void collectivesAndTrainingOnCpu() {
