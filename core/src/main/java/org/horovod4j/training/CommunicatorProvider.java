@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// In an elastic job the communicator of `Hvd` changes with each generation. A given communicator is
 /// refused once it is closed, since its rank and size are no longer valid.
+///
+/// Two are equal if both have the same communicator, or both have that of `Hvd`.
 public final class CommunicatorProvider {
     /// Returns the communicator of [Hvd].
     public static final CommunicatorProvider FROM_HVD = new CommunicatorProvider();
@@ -39,5 +41,16 @@ public final class CommunicatorProvider {
                     build it in the body of Elastic.run.""");
         }
         return given;
+    }
+
+    @Override
+    @SuppressWarnings("ReferenceEquality") // a communicator is equal to itself only
+    public boolean equals(@Nullable Object other) {
+        return other instanceof CommunicatorProvider provider && given == provider.given;
+    }
+
+    @Override
+    public int hashCode() {
+        return System.identityHashCode(given);
     }
 }

@@ -7,6 +7,8 @@ import org.horovod4j.Communicator;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 
+import java.util.List;
+
 class CommunicatorProviderTest {
     @Test
     void closedCommunicatorIsRejected() {
@@ -21,5 +23,19 @@ class CommunicatorProviderTest {
     @Test
     void openCommunicatorIsReturned() {
         World.run(2, comm -> assertThat(new CommunicatorProvider(comm).current()).isSameAs(comm));
+    }
+
+    @Test
+    void providersOfOneCommunicatorAreEqual() {
+        World.run(
+                2,
+                comm ->
+                        assertThat(new CommunicatorProvider(comm))
+                                .isEqualTo(new CommunicatorProvider(comm))
+                                .hasSameHashCodeAs(new CommunicatorProvider(comm))
+                                .isNotEqualTo(CommunicatorProvider.FROM_HVD));
+        List<Communicator> ranks = World.of(2).call(comm -> comm);
+        assertThat(new CommunicatorProvider(ranks.get(0)))
+                .isNotEqualTo(new CommunicatorProvider(ranks.get(1)));
     }
 }

@@ -15,28 +15,29 @@ import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tensorflow.GraphOperation;
 import org.tensorflow.Operand;
+import org.tensorflow.OperationBuilder;
 import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.exceptions.TensorFlowException;
 import org.tensorflow.ndarray.Shape;
+import org.tensorflow.op.Scope;
 import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.op.core.Variable;
-import org.tensorflow.types.TBfloat16;
+import org.tensorflow.proto.DataType;
 import org.tensorflow.types.TBool;
-import org.tensorflow.types.TFloat16;
 import org.tensorflow.types.TFloat32;
-import org.tensorflow.types.TFloat64;
 import org.tensorflow.types.TInt32;
-import org.tensorflow.types.TInt64;
 import org.tensorflow.types.TString;
-import org.tensorflow.types.TUint8;
-import org.tensorflow.types.family.TNumber;
+import org.tensorflow.types.family.TType;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.BiConsumer;
 
 /// Ops in the graphs of several ranks, which are threads of this JVM.
@@ -258,19 +259,44 @@ class HvdOpsTest {
                 });
     }
 
+    /// Otherwise the functions of closed graphs would fill the memory.
+    @Test
+    void graphsWithOneCommunicatorShareTheirFunctions() {
+        World.run(
+                1,
+                comm -> {
+                    Set<Long> numbers = new HashSet<>();
+                    for (int i = 0; i < 20; i++) {
+                        try (GraphRun graph = new GraphRun(comm)) {
+                            Output<TFloat32> sum =
+                                    graph.hvd.allreduce(graph.tf.constant(1f), ReduceOp.SUM);
+                            numbers.add(
+                                    ((GraphOperation) sum.op())
+                                            .attributes()
+                                            .getAttrInt("function"));
+                        }
+                    }
+                    assertThat(numbers).hasSize(1);
+                });
+    }
+
+    /// TensorFlow Java has no classes for some of them.
     @Test
     void allNumericTypesAreReduced() {
         run(
                 2,
                 (graph, comm) -> {
-                    for (Class<? extends TNumber> type :
+                    for (DataType type :
                             List.of(
-                                    TFloat16.class,
-                                    TBfloat16.class,
-                                    TFloat64.class,
-                                    TInt32.class,
-                                    TInt64.class,
-                                    TUint8.class)) {
+                                    DataType.DT_HALF,
+                                    DataType.DT_BFLOAT16,
+                                    DataType.DT_DOUBLE,
+                                    DataType.DT_INT8,
+                                    DataType.DT_INT16,
+                                    DataType.DT_INT32,
+                                    DataType.DT_INT64,
+                                    DataType.DT_UINT8,
+                                    DataType.DT_UINT16)) {
                         assertThat(sumAs(graph, type, comm.rank())).containsExactly(3, 9);
                     }
                     Operand<TBool> either =
@@ -284,13 +310,18 @@ class HvdOpsTest {
                 });
     }
 
-    private static <T extends TNumber> float[] sumAs(GraphRun graph, Class<T> type, int rank) {
-        Operand<T> own =
-                graph.tf.dtypes.cast(graph.tf.constant(new float[] {1 + rank, 4 + rank}), type);
-        return graph.floats(
-                        graph.tf.dtypes.cast(
-                                graph.hvd.allreduce(own, ReduceOp.SUM), TFloat32.class))
+    private static float[] sumAs(GraphRun graph, DataType type, int rank) {
+        Output<TType> own = cast(graph, graph.tf.constant(new float[] {1 + rank, 4 + rank}), type);
+        return graph.floats(cast(graph, graph.hvd.allreduce(own, ReduceOp.SUM), DataType.DT_FLOAT))
                 .getFirst();
+    }
+
+    private static Output<TType> cast(GraphRun graph, Operand<?> input, DataType type) {
+        Scope scope = graph.tf.scope();
+        OperationBuilder builder = graph.graph.opBuilder("Cast", scope.makeOpName("Cast"), scope);
+        builder.addInput(input.asOutput());
+        builder.setAttr("DstT", type);
+        return builder.build().output(0);
     }
 
     @Test
