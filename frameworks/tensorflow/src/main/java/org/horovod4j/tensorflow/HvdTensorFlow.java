@@ -128,9 +128,7 @@ public final class HvdTensorFlow {
     /// [org.horovod4j.PeerLostException], of which TensorFlow carries only the message; empty if
     /// another op failed.
     public static Optional<HorovodException> failure(TensorFlowException exception) {
-        return Failures.find(String.valueOf(exception.getMessage()))
-                .filter(HorovodException.class::isInstance)
-                .map(HorovodException.class::cast);
+        return Failures.find(String.valueOf(exception.getMessage()), HorovodException.class);
     }
 
     /// Ends a run that has failed on this rank, on all ranks, so that they can run the graph again. A

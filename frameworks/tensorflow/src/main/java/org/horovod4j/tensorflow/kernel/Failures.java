@@ -1,6 +1,7 @@
 package org.horovod4j.tensorflow.kernel;
 
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.Optional;
 
@@ -22,15 +23,21 @@ public final class Failures {
         return text(failure);
     }
 
-    /// The exception of a kernel that a message of TensorFlow contains the text of.
-    public static Optional<Throwable> find(String message) {
+    /// The exception of this type whose text a message of TensorFlow contains. If there are several,
+    /// the one with the longest text; of equal texts the newest.
+    public static <T extends Throwable> Optional<T> find(String message, Class<T> type) {
         synchronized (LAST) {
-            return LAST.stream().filter(failure -> message.contains(text(failure))).findFirst();
+            return LAST.stream()
+                    .filter(type::isInstance)
+                    .filter(failure -> message.contains(text(failure)))
+                    .max(Comparator.comparingInt(failure -> text(failure).length()))
+                    .map(type::cast);
         }
     }
 
+    /// Never empty: all messages contain an empty text.
     private static String text(Throwable failure) {
         String message = failure.getMessage();
-        return message == null ? failure.toString() : message;
+        return message == null || message.isBlank() ? failure.toString() : message;
     }
 }
