@@ -22,8 +22,13 @@ final class BufferedExecution implements Execution {
     /// @param context of the node that starts the run
     BufferedExecution(KernelApi api, MemorySegment context) {
         this.api = api;
-        for (int i = 0; i < api.inputCount(context); i++) {
-            inputs.add(api.input(context, i));
+        try {
+            for (int i = 0; i < api.inputCount(context); i++) {
+                inputs.add(api.input(context, i));
+            }
+        } catch (RuntimeException | Error e) {
+            inputs.forEach(api::delete);
+            throw e;
         }
     }
 
@@ -51,14 +56,20 @@ final class BufferedExecution implements Execution {
 
     @Override
     public void complete() {
-        inputs.forEach(api::delete);
-        result.complete(outputs);
+        try {
+            inputs.forEach(api::delete);
+        } finally {
+            result.complete(outputs);
+        }
     }
 
     @Override
     public void fail(Throwable cause) {
-        inputs.forEach(api::delete);
-        result.completeExceptionally(cause);
+        try {
+            inputs.forEach(api::delete);
+        } finally {
+            result.completeExceptionally(cause);
+        }
     }
 
     /// Waits for the end and copies the outputs to those of the node that ends the run.
@@ -70,8 +81,11 @@ final class BufferedExecution implements Execution {
                         (index, tensor) -> {
                             NativeTensor output =
                                     api.output(context, index, tensor.dataType(), tensor.shape());
-                            output.tensor().segment().copyFrom(tensor.segment());
-                            api.delete(output);
+                            try {
+                                output.tensor().segment().copyFrom(tensor.segment());
+                            } finally {
+                                api.delete(output);
+                            }
                         });
     }
 }

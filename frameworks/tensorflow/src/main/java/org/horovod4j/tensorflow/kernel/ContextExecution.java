@@ -69,13 +69,19 @@ final class ContextExecution implements Execution {
 
     @Override
     public void complete() {
-        held.forEach(api::delete);
-        done.run();
+        try {
+            held.forEach(api::delete);
+        } finally {
+            done.run(); // or the session would wait forever
+        }
     }
 
     @Override
     public void fail(Throwable cause) {
-        api.failRun(context, Failures.record(cause));
-        complete();
+        try {
+            api.failRun(context, Failures.record(cause));
+        } finally {
+            complete();
+        }
     }
 }

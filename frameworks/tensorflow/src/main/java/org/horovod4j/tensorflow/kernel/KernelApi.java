@@ -160,7 +160,7 @@ final class KernelApi {
     NativeTensor input(MemorySegment context, int index) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = arena.allocate(ADDRESS);
-            return view(
+            return owned(
                     library.check(
                             "TF_GetInput",
                             status -> {
@@ -191,7 +191,7 @@ final class KernelApi {
                                                     shape.rank(),
                                                     forwarded,
                                                     status));
-            return new Output(view(output), forwarded.get(JAVA_INT, 0) == index);
+            return new Output(owned(output), forwarded.get(JAVA_INT, 0) == index);
         }
     }
 
@@ -200,7 +200,7 @@ final class KernelApi {
         int type = TensorTypes.toTensorFlow(dataType).getNumber();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment dimensions = dimensions(arena, shape);
-            return view(
+            return owned(
                     library.check(
                             "TF_AllocateOutput",
                             status ->
@@ -225,11 +225,25 @@ final class KernelApi {
     }
 
     void delete(NativeTensor tensor) {
+        delete(tensor.address);
+    }
+
+    private void delete(MemorySegment tensor) {
         execute(
                 "TF_DeleteTensor",
                 () -> {
-                    deleteTensor.invokeExact(tensor.address);
+                    deleteTensor.invokeExact(tensor);
                 });
+    }
+
+    /// Deletes the tensor if collectives do not support it.
+    private NativeTensor owned(MemorySegment tensor) {
+        try {
+            return view(tensor);
+        } catch (RuntimeException | Error e) {
+            delete(tensor);
+            throw e;
+        }
     }
 
     private NativeTensor view(MemorySegment tensor) {

@@ -68,10 +68,15 @@ final class LearningRateInputs {
     /// @return the tensors to close after the run
     List<Tensor> feed(Session.Runner runner, float rate) {
         List<Tensor> values = new ArrayList<>();
-        for (Output<?> input : inputs) {
-            Tensor value = scalar(input, rate);
-            values.add(value);
-            runner.feed(input, value);
+        try {
+            for (Output<?> input : inputs) {
+                Tensor value = scalar(input, rate);
+                values.add(value);
+                runner.feed(input, value);
+            }
+        } catch (RuntimeException | Error e) {
+            values.forEach(Tensor::close);
+            throw e;
         }
         return values;
     }
