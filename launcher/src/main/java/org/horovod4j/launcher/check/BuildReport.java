@@ -67,7 +67,10 @@ public final class BuildReport {
         section(
                 text,
                 "Frameworks that Horovod4J trains with",
-                FrameworkLibrary.findAll(classPath, artifacts));
+                FrameworkLibrary.findAll(
+                        classPath,
+                        artifacts,
+                        new Environment(environment).get(Options.TENSORFLOW_KERNELS)));
         section(text, "Backends", BACKENDS);
         section(text, "Controllers", controllers());
         section(text, "Transports", transports());

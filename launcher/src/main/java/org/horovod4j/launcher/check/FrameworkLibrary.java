@@ -1,6 +1,8 @@
 package org.horovod4j.launcher.check;
 
 import org.horovod4j.launcher.check.BuildReport.Finding;
+import org.horovod4j.option.GraphKernels;
+import org.horovod4j.option.Options;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -20,6 +22,8 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
     static final String TESTED_DJL = "0.35.1";
 
     static final String TESTED_TENSORFLOW = "1.1.0";
+
+    private static final String ASYNC_PLATFORM = "Linux amd64";
 
     private static final Map<String, Adapter> ADAPTERS =
             Map.of(
@@ -80,16 +84,22 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
 
     /// A line of the report for each framework. One is marked as supported if a module of ours
     /// adapts it and that module is there too.
-    static List<Finding> findAll(ClassPath classPath, Collection<Artifact> artifacts) {
+    ///
+    /// @param tensorFlowKernels the user's choice
+    static List<Finding> findAll(
+            ClassPath classPath, Collection<Artifact> artifacts, GraphKernels tensorFlowKernels) {
         return ALL.stream()
                 .map(FrameworkLibrary::framework)
                 .distinct()
-                .map(framework -> find(framework, classPath, artifacts))
+                .map(framework -> find(framework, classPath, artifacts, tensorFlowKernels))
                 .toList();
     }
 
     private static Finding find(
-            String framework, ClassPath classPath, Collection<Artifact> artifacts) {
+            String framework,
+            ClassPath classPath,
+            Collection<Artifact> artifacts,
+            GraphKernels tensorFlowKernels) {
         List<String> versions = new ArrayList<>();
         List<String> found = new ArrayList<>();
         for (FrameworkLibrary library : ALL) {
@@ -120,7 +130,26 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
         boolean isTested = versions.stream().allMatch(adapter.testedVersion::equals);
         return Finding.found(
                 framework,
-                text + (isTested ? "; tested" : "; tested is only " + adapter.testedVersion));
+                text
+                        + (isTested ? "; tested" : "; tested is only " + adapter.testedVersion)
+                        + (framework.equals(TENSORFLOW)
+                                ? "; " + describeKernels(tensorFlowKernels, isTested)
+                                : ""));
+    }
+
+    /// The kernels that the module for TensorFlow chooses. A test of the module compares both.
+    private static String describeKernels(GraphKernels choice, boolean isTested) {
+        if (choice == GraphKernels.BLOCKING) {
+            return "blocking kernels: %s says so".formatted(Options.TENSORFLOW_KERNELS);
+        }
+        if (choice == GraphKernels.AUTO && !isTested) {
+            return "blocking kernels: asynchronous ones are tested only with that version; %s=async uses them"
+                    .formatted(Options.TENSORFLOW_KERNELS);
+        }
+        String platform = System.getProperty("os.name") + " " + System.getProperty("os.arch");
+        return platform.equals(ASYNC_PLATFORM)
+                ? "asynchronous kernels"
+                : "blocking kernels: asynchronous ones need " + ASYNC_PLATFORM;
     }
 
     private Optional<Artifact> find(Collection<Artifact> artifacts) {

@@ -2,14 +2,30 @@ package org.horovod4j.tensorflow.kernel;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.horovod4j.Tensor;
+import org.horovod4j.launcher.check.BuildReport;
 import org.horovod4j.option.GraphKernels;
+import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
+import org.tensorflow.Graph;
+import org.tensorflow.Operand;
+import org.tensorflow.Operation;
+import org.tensorflow.Result;
+import org.tensorflow.Session;
 import org.tensorflow.TensorFlow;
+import org.tensorflow.op.Ops;
+import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.proto.DataType;
+import org.tensorflow.types.TFloat32;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /// Which kernels are used, and the check of TensorFlow's callback.
 class OpKernelsTest {
@@ -34,8 +50,75 @@ class OpKernelsTest {
     }
 
     @Test
-    void testedVersionUsesAsynchronousKernels() {
+    void versionOfTheBuildUsesAsynchronousKernels() {
+        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.AUTO, TensorFlow.version(), PLATFORM))
+                .isEmpty();
         assertThat(OpKernels.get().variant()).isEqualTo(NodeVariant.ASYNC);
+    }
+
+    @Test
+    void checkBuildNamesTheKernelsThatAreUsed() throws Exception {
+        assertThat(OpKernels.get().variant()).isEqualTo(NodeVariant.ASYNC);
+        assertThat(
+                        new BuildReport(Map.of("CLASSPATH", TestJvm.CLASS_PATH))
+                                .text("1.2", List.of(), List.of()))
+                .containsPattern("TensorFlow Java: API .*; tested; asynchronous kernels");
+    }
+
+    /// Adds 1 to its input, in place if it may.
+    private static final class AddOne implements NodeFunction {
+        private final List<Boolean> inPlace = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void start(String name, Execution execution) {
+            Tensor output = execution.outputLike(0);
+            Tensor input = execution.input(0);
+            inPlace.add(output.segment().address() == input.segment().address());
+            output.segment()
+                    .set(JAVA_FLOAT_UNALIGNED, 0, input.segment().get(JAVA_FLOAT_UNALIGNED, 0) + 1);
+            execution.complete();
+        }
+    }
+
+    /// The memory of a sum is free after the node; that of a variable is not.
+    @Test
+    void nodesWorkInTheMemoryOfAnInputThatNothingElseUses() {
+        AddOne toSum = new AddOne();
+        AddOne toVariable = new AddOne();
+        try (Graph graph = new Graph();
+                Session session = new Session(graph);
+                TFloat32 fed = TFloat32.scalarOf(3)) {
+            Ops tf = Ops.create(graph);
+            Placeholder<TFloat32> input = tf.placeholder(TFloat32.class);
+            Operand<TFloat32> variable = tf.variable(tf.constant(5f));
+            Operation afterSum = addNode(tf, tf.math.add(input, input), toSum);
+            Operation afterVariable = addNode(tf, variable, toVariable);
+            session.initialize();
+            try (Result result =
+                    session.runner()
+                            .feed(input, fed)
+                            .fetch(afterSum.output(0))
+                            .fetch(afterVariable.output(0))
+                            .fetch(variable)
+                            .run()) {
+                assertThat(result)
+                        .extracting(each -> ((TFloat32) each.getValue()).getFloat())
+                        .containsExactly(7f, 6f, 5f);
+            }
+        }
+        assertThat(toSum.inPlace).containsExactly(true);
+        assertThat(toVariable.inPlace).containsExactly(false);
+    }
+
+    private static Operation addNode(Ops tf, Operand<TFloat32> input, AddOne function) {
+        return new Node(
+                        tf.scope(),
+                        OpType.ALLREDUCE,
+                        "add_one",
+                        List.of(input),
+                        List.of(DataType.DT_FLOAT),
+                        function)
+                .add();
     }
 
     /// The pointers of another object are not functions of TensorFlow.
