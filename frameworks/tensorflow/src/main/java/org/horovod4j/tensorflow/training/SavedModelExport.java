@@ -1,7 +1,7 @@
 package org.horovod4j.tensorflow.training;
 
-import org.horovod4j.Tensor;
 import org.horovod4j.checkpoint.CheckpointFolder;
+import org.horovod4j.tensorflow.Variables;
 import org.horovod4j.tensorflow.kernel.OpType;
 import org.tensorflow.Graph;
 import org.tensorflow.GraphOperation;
@@ -67,9 +67,10 @@ public final class SavedModelExport {
                             .build());
             checkNoCollectives(part);
             Signature signature = signature(part, in(part, inputs), in(part, outputs));
-            Map<String, Tensor> values = VariableValues.copies(session);
             try (Session own = new Session(part)) {
-                new VariableValues(part).overwrite(own, values);
+                if (!Variables.of(part).isEmpty()) {
+                    new VariableValues(part).overwrite(own, VariableValues.copies(session));
+                }
                 export(own, signature, target);
             }
         }

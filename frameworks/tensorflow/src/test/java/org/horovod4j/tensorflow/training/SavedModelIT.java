@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
+import org.tensorflow.Result;
 import org.tensorflow.SavedModelBundle;
 import org.tensorflow.Session;
 import org.tensorflow.op.Op;
@@ -110,6 +111,23 @@ class SavedModelIT {
                             assertThat(y.get(1) - y.get(0))
                                     .isCloseTo(slopes.get(0), Offset.offset(1e-5f));
                         });
+    }
+
+    @Test
+    void networkWithoutVariablesIsExported() throws Exception {
+        Path model = folder.resolve("fixed");
+        try (Graph graph = new Graph();
+                Session session = new Session(graph)) {
+            Ops tf = Ops.create(graph);
+            Operand<TFloat32> x = tf.placeholder(TFloat32.class);
+            Operand<TFloat32> y = tf.math.mul(x, tf.constant(2f));
+            SavedModelExport.write(session, Map.of("x", x), Map.of("y", y), model);
+        }
+        try (SavedModelBundle bundle = SavedModelBundle.load(model.toString());
+                TFloat32 x = TFloat32.vectorOf(1, 2);
+                Result result = bundle.call(Map.of("x", x))) {
+            assertThat(((TFloat32) result.get("y").orElseThrow()).getFloat(1)).isEqualTo(4);
+        }
     }
 
     /// Adds a height to the line, and learns both.
