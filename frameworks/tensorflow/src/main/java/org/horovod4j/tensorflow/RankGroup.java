@@ -3,6 +3,7 @@ package org.horovod4j.tensorflow;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.option.Environment;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.training.CommunicatorProvider;
 
@@ -20,10 +21,11 @@ record RankGroup(CommunicatorProvider provider, Optional<ProcessSet> processSet)
         return processSet.isPresent() ? processSet.get().communicator() : provider.current();
     }
 
-    /// The settings of this rank; the defaults while `Hvd` is not initialised.
+    /// The settings of this rank. A program may build its graph before `Hvd.init`: then those that
+    /// `init` will read.
     FrameworkSettings settings() {
-        return provider == CommunicatorProvider.FROM_HVD && !Hvd.isInitialized()
-                ? FrameworkSettings.DEFAULT
+        return provider.equals(CommunicatorProvider.FROM_HVD) && !Hvd.isInitialized()
+                ? FrameworkSettings.from(new Environment(System.getenv()))
                 : FrameworkSettings.of(provider.current());
     }
 

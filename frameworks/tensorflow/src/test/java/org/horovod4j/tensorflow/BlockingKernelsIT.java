@@ -3,14 +3,18 @@ package org.horovod4j.tensorflow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
+import org.tensorflow.Graph;
 import org.tensorflow.Operand;
 import org.tensorflow.Output;
 import org.tensorflow.exceptions.TensorFlowException;
+import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat32;
 
 import java.util.Map;
@@ -23,6 +27,35 @@ class BlockingKernelsIT {
                 .jvmOptions(TestJvm.SHORT_LIVED)
                 .options(Map.of("HOROVOD_TENSORFLOW_KERNELS", "blocking"))
                 .execute(BlockingKernelsIT::useOps);
+    }
+
+    /// As in elastic jobs.
+    @Test
+    void optionHoldsForAGraphThatIsBuiltBeforeInit() throws Exception {
+        ProcessBuilder builder =
+                new ProcessBuilder(
+                        TestJvm.of(BuildsBeforeInit.class)
+                                .withVectors()
+                                .with("--sun-misc-unsafe-memory-access=allow")
+                                .shortLived()
+                                .words());
+        builder.environment().put("HOROVOD_TENSORFLOW_KERNELS", "blocking");
+        Process process = builder.redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        assertThat(output).contains("Horovod4jAllreduceStart");
+    }
+
+    static final class BuildsBeforeInit {
+        private BuildsBeforeInit() {}
+
+        public static void main(String[] arguments) {
+            try (Graph graph = new Graph()) {
+                Ops tf = Ops.create(graph);
+                Output<TFloat32> _ = HvdTensorFlow.ops(tf).allreduce(tf.constant(1f), ReduceOp.SUM);
+                graph.toGraphDef().getNodeList().forEach(node -> IO.println(node.getOp()));
+            }
+        }
     }
 
     private static void useOps(Communicator comm) {
