@@ -15,6 +15,7 @@ import org.horovod4j.testsupport.ResourceUsage;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.TagFilter;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
@@ -31,6 +32,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,9 +52,13 @@ class NativeMemoryIT {
     /// `-Dsoak.seconds=…` for another length.
     private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("soak.seconds", 600));
 
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
+
+    @TempDir Path folder;
+
     private record Ended(int exitCode, String output) {}
 
-    private static Ended runChecked(Class<?> program, String... arguments)
+    private Ended runChecked(Class<?> program, String... arguments)
             throws IOException, InterruptedException {
         ProcessBuilder builder =
                 new ProcessBuilder(
@@ -60,13 +67,20 @@ class NativeMemoryIT {
                                 .with("--sun-misc-unsafe-memory-access=allow")
                                 .words());
         builder.environment().putAll(CHECKED_HEAP);
-        Process process = builder.redirectErrorStream(true).start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        int exitCode = process.waitFor();
+        Path file = folder.resolve("output");
+        Process process = builder.redirectErrorStream(true).redirectOutput(file.toFile()).start();
+        boolean hasEnded;
+        try {
+            hasEnded = process.waitFor(TIMEOUT);
+        } finally {
+            process.destroyForcibly();
+        }
+        String output = Files.readString(file);
+        assertThat(hasEnded).as("%s has ended: %s", program, output).isTrue();
         assumeFalse(
                 output.contains("cannot be preloaded"),
                 "the C library has no checks of the heap: " + output);
-        return new Ended(exitCode, output);
+        return new Ended(process.exitValue(), output);
     }
 
     /// Otherwise the next tests would show nothing.
@@ -122,7 +136,7 @@ class NativeMemoryIT {
                         CollectiveGradientsTest.class.getName(),
                         DistributedOptimizerTest.class.getName());
         assertThat(ended.exitCode).as(ended.output).isZero();
-        assertThat(ended.output).containsPattern("[1-9]\\d tests passed");
+        assertThat(ended.output).containsPattern("[1-9]\\d+ tests passed");
     }
 
     /// Runs the test classes that its arguments name.

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.data.Offset;
+import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.tensorflow.kernel.OpType;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -89,22 +91,22 @@ class SparseGradientsTest {
         World.run(
                 2,
                 comm -> {
-                    float[] dense = train(new GraphRun(comm), options -> options);
+                    float[] dense = train(comm, 0, options -> options);
                     float[] sparse =
-                            train(
-                                    new GraphRun(comm),
-                                    options -> options.sparse(name -> name.equals("table")));
+                            train(comm, 1, options -> options.sparse(name -> name.equals("table")));
                     assertThat(sparse).containsExactly(dense, Offset.offset(1e-5f));
                     float[] accumulated =
                             train(
-                                    new GraphRun(comm),
+                                    comm,
+                                    1,
                                     options ->
                                             options.sparse(name -> name.equals("table"))
                                                     .backwardPassesPerStep(2)
                                                     .averageAccumulated(true));
                     float[] accumulatedDense =
                             train(
-                                    new GraphRun(comm),
+                                    comm,
+                                    0,
                                     options ->
                                             options.backwardPassesPerStep(2)
                                                     .averageAccumulated(true));
@@ -113,9 +115,11 @@ class SparseGradientsTest {
     }
 
     /// Looks up other words on each rank and in each step.
+    ///
+    /// @param sparseOps how many sparse collectives the graph must have
     private static float[] train(
-            GraphRun run, UnaryOperator<DistributedOptimizer.Builder> options) {
-        try (run) {
+            Communicator comm, int sparseOps, UnaryOperator<DistributedOptimizer.Builder> options) {
+        try (GraphRun run = new GraphRun(comm)) {
             Ops tf = run.tf;
             Placeholder<TInt32> words =
                     tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(3)));
@@ -137,6 +141,9 @@ class SparseGradientsTest {
                                             .communicator(run.comm))
                             .build()
                             .minimize(loss);
+            assertThat(run.graph.toGraphDef().getNodeList())
+                    .filteredOn(node -> node.getOp().equals(OpType.SPARSE_ALLREDUCE.typeName()))
+                    .hasSize(sparseOps);
             run.session().initialize();
             for (int i = 0; i < 8; i++) {
                 int first = 7 * i + 3 * run.comm.rank();

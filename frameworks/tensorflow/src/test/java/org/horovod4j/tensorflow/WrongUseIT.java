@@ -3,6 +3,7 @@ package org.horovod4j.tensorflow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.awaitility.Awaitility;
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.LaunchException;
@@ -23,6 +24,7 @@ import org.tensorflow.types.TFloat32;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 
 /// What two processes say about wrong programs.
@@ -31,6 +33,7 @@ class WrongUseIT {
 
     @Test
     void reportOfAStallNamesTheNodesThatEachRankRuns() {
+        String path = folder.toString();
         assertThatThrownBy(
                         () ->
                                 Launcher.processes(2)
@@ -39,7 +42,7 @@ class WrongUseIT {
                                                 Map.of(
                                                         "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
                                                         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2"))
-                                        .execute(WrongUseIT::runDifferentGraphs))
+                                        .execute(comm -> runDifferentGraphs(comm, Path.of(path))))
                 .isInstanceOf(LaunchException.class)
                 .message()
                 .as("by the rank that was the first to report it")
@@ -49,14 +52,24 @@ class WrongUseIT {
                                 + " allreduce of 'sum_of_rank_(?!\\1)\\d'");
     }
 
-    private static void runDifferentGraphs(Communicator comm) {
+    private static void runDifferentGraphs(Communicator comm, Path folder) throws IOException {
         try (GraphRun graph = new GraphRun(comm)) {
+            assertThat(graph.floats(graph.tf.constant(1f)).getFirst()).containsExactly(1);
+            awaitOtherRank(comm, folder);
             Output<TFloat32> sum =
                     graph.hvd
                             .withName("sum_of_rank_" + comm.rank())
                             .allreduce(graph.tf.constant(new float[] {1}), ReduceOp.SUM);
             graph.floats(sum);
         }
+    }
+
+    /// TensorFlow may start later on one rank. A barrier would be part of the stall, so this uses
+    /// files.
+    private static void awaitOtherRank(Communicator comm, Path folder) throws IOException {
+        Files.createFile(folder.resolve("rank" + comm.rank()));
+        Path other = folder.resolve("rank" + (1 - comm.rank()));
+        Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> Files.exists(other));
     }
 
     @Test
