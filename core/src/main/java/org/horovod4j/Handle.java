@@ -69,8 +69,9 @@ public interface Handle<T> {
     ///
     /// The thread that ends the operation calls `action`, and other operations wait for that thread:
     /// the action must be short, must not wait for an operation, and must not throw. It serves
-    /// frameworks that schedule what follows themselves. Somebody must still [#join] the handle:
-    /// the thread that waits also drives communication.
+    /// frameworks that schedule what follows themselves. Thread `hvd-cycle` drives communication, so
+    /// operations end even if no thread waits for them. One exception: if a plan holds the operation
+    /// back, only a thread that waits for it or polls it leaves the plan.
     default void whenDone(Runnable action) {
         Thread.ofVirtual()
                 .name("hvd-done")

@@ -303,8 +303,8 @@ public final class DistributedOptimizer extends Optimizer {
             return this;
         }
 
-        /// Variables, by name, such as tables of embeddings, of whose gradients few rows are not zero:
-        /// only these rows travel. TensorFlow computes them as whole tensors all the same. They are
+        /// Variables, by name, such as tables of embeddings, whose gradients have many rows of zeros:
+        /// only the other rows travel. TensorFlow computes them as whole tensors all the same. They are
         /// not compressed, and are in no group.
         public Builder sparse(Predicate<String> variableName) {
             sparse = variableName;

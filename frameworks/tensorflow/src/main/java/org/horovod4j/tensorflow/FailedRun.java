@@ -24,13 +24,14 @@ import java.util.concurrent.Executor;
 /// failed.await(); // until all ranks have reported theirs; then all may run the graph again
 /// ```
 ///
-/// Collectives of the run that this rank has submitted are complete: TensorFlow waits for them before
-/// it throws.
+/// A collective that this rank has submitted completes if all ranks have submitted it, and fails
+/// otherwise. With asynchronous kernels these have ended when `run()` throws, since TensorFlow waits
+/// for them. With blocking kernels some may be in flight until [#await] returns.
 public final class FailedRun {
     /// The messages of TensorFlow may contain whole shapes and graphs.
     private static final int MAX_REASON = 1_000;
 
-    private static final Executor EACH_ITS_THREAD =
+    private static final Executor NEW_VIRTUAL_THREAD =
             task -> Thread.ofVirtual().name("hvd-failed-run").start(task);
 
     private final List<CompletableFuture<Void>> ends;
@@ -39,8 +40,8 @@ public final class FailedRun {
         this.ends = ends;
     }
 
-    /// Tells the ranks that the collectives of the graph have in common with this one, and returns at
-    /// once. Until [#await] returns, collectives of this rank throw.
+    /// Starts to report the failure to all ranks that take part in collectives of the graph, and
+    /// returns without waiting for them. Submit no collective before [#await] returns: it fails.
     public static FailedRun report(Session session, Throwable cause) {
         String message = String.valueOf(cause.getMessage());
         String reason =
@@ -58,7 +59,7 @@ public final class FailedRun {
                                 communicator ->
                                         CompletableFuture.runAsync(
                                                 () -> communicator.failStep(reason),
-                                                EACH_ITS_THREAD))
+                                                NEW_VIRTUAL_THREAD))
                         .toList());
     }
 
