@@ -40,13 +40,14 @@ import java.util.Optional;
 /// so `hvd.withName("mean_loss")` gives a better one. All ranks must build the same graph, and run
 /// the same nodes.
 ///
-/// **Runs.** A node submits its collective as soon as its inputs are there. Asynchronous kernels block
-/// no thread of TensorFlow, blocking kernels one for each collective that TensorFlow waits for. A failure, such as ranks with different shapes, ends `run()` with a
-/// `TensorFlowException` that contains the message; the session can be used again. A process must
-/// not run a node twice at the same time.
+/// **Runs.** A node submits its collective as soon as its inputs are computed. Asynchronous kernels
+/// block no thread of TensorFlow, blocking kernels one for each collective that TensorFlow waits for.
+/// A failure, such as ranks with different shapes, ends `run()` with a `TensorFlowException` that
+/// contains the message; the session can be used again. A process must not run a node twice at the
+/// same time.
 ///
-/// **Gradients.** All ops but [#sparseAllreduce], [#barrier], [#join] and the numbers have gradients, so a loss may
-/// contain them. An allreduce has one if it sums or averages.
+/// **Gradients.** All ops but [#sparseAllreduce], [#barrier], [#join] and those of ranks and sizes have
+/// gradients, so a loss may contain them. An allreduce has one if it sums or averages.
 public final class HvdOps {
     private final Ops tf;
     private final RankGroup ranks;

@@ -140,7 +140,7 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
     /// The kernels that the module for TensorFlow chooses. A test of the module compares both.
     private static String describeKernels(GraphKernels choice, boolean isTested) {
         if (choice == GraphKernels.BLOCKING) {
-            return "blocking kernels: %s says so".formatted(Options.TENSORFLOW_KERNELS);
+            return "blocking kernels, as %s asks".formatted(Options.TENSORFLOW_KERNELS);
         }
         if (choice == GraphKernels.AUTO && !isTested) {
             return "blocking kernels: asynchronous ones are tested only with that version; %s=async uses them"

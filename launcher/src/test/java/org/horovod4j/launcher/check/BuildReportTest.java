@@ -109,7 +109,7 @@ class BuildReportTest {
                 .contains("; tested; asynchronous kernels\n");
         Map<String, String> blocking = Map.of("HOROVOD_TENSORFLOW_KERNELS", "blocking");
         assertThat(report(blocking, "java", "-cp", path, "Train"))
-                .contains("; tested; blocking kernels: HOROVOD_TENSORFLOW_KERNELS says so\n");
+                .contains("; tested; blocking kernels, as HOROVOD_TENSORFLOW_KERNELS asks\n");
         Files.delete(
                 folder.resolve(
                         "tensorflow-core-api-%s.jar"
