@@ -111,7 +111,7 @@ public final class OpKernels {
                 new OpKernels(library, reason.isEmpty() ? NodeVariant.ASYNC : NodeVariant.BLOCKING);
         registered = kernels;
         LOG.log(
-                reason.isEmpty() || choice == GraphKernels.BLOCKING ? Level.DEBUG : Level.WARNING,
+                reason.isEmpty() || choice == GraphKernels.BLOCKING ? Level.INFO : Level.WARNING,
                 reason.isEmpty()
                         ? "Collectives block no thread of TensorFlow " + TensorFlow.version()
                         : "Collectives block threads of TensorFlow: " + reason.get());
