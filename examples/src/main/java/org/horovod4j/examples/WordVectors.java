@@ -20,6 +20,7 @@ import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.op.core.Unique;
 import org.tensorflow.op.core.Variable;
+import org.tensorflow.op.random.RandomUniform;
 import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
@@ -110,7 +111,9 @@ public final class WordVectors implements AutoCloseable {
                 init.math.div(
                         init.math.sub(
                                 init.random.randomUniform(
-                                        init.constant(shape.asArray()), TFloat32.class),
+                                        init.constant(shape.asArray()),
+                                        TFloat32.class,
+                                        RandomUniform.seed(SEED)),
                                 init.constant(0.5f)),
                         init.constant((float) dimensions)));
         return table;
