@@ -71,10 +71,8 @@ public final class LocalRendezvous {
         return Map.copyOf(listeners);
     }
 
-    private synchronized void checkNoLoss(String what) {
-        if (rankDeparture != null) {
-            throw PeerLoss.toException(what, new RendezvousMessage.Lost(rankDeparture, -1));
-        }
+    private synchronized @Nullable RankDeparture departure() {
+        return rankDeparture;
     }
 
     /// One contribution from each rank.
@@ -175,7 +173,12 @@ public final class LocalRendezvous {
             boolean interrupted = false;
             try {
                 while (!allgatherRound.isComplete()) {
-                    checkNoLoss(what);
+                    RankDeparture departed = departure();
+                    // A rank that has got the result may leave. Then this rank gets it too.
+                    if (departed != null && !allgatherRound.isComplete()) {
+                        throw PeerLoss.toException(
+                                what, new RendezvousMessage.Lost(departed, -1));
+                    }
                     if (stopped) {
                         throw new ShutDownException(what + ": rank " + rank + " leaves the job");
                     }

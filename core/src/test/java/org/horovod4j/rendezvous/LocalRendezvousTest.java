@@ -11,6 +11,7 @@ import org.horovod4j.ShutDownException;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankDeparture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
@@ -71,6 +72,24 @@ final class LocalRendezvousTest {
     @AfterEach
     void end() {
         threads.close();
+    }
+
+    /// Each repetition is one chance that a rank leaves while another looks whether all have come.
+    @RepeatedTest(200)
+    void rankThatLeavesAfterAnAllgatherDoesNotFailIt() throws Exception {
+        List<Future<List<byte[]>>> gathering = new ArrayList<>();
+        for (ControlPlane plane : planes) {
+            gathering.add(
+                    threads.submit(
+                            () -> {
+                                List<byte[]> all = plane.allgather("last", new byte[1]);
+                                plane.leave(Map.of(), true, "done");
+                                return all;
+                            }));
+        }
+        for (Future<List<byte[]>> each : gathering) {
+            assertThat(each.get()).hasSize(SIZE);
+        }
     }
 
     @Test
