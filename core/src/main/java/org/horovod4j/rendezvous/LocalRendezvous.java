@@ -176,8 +176,7 @@ public final class LocalRendezvous {
                     RankDeparture departed = departure();
                     // A rank that has got the result may leave. Then this rank gets it too.
                     if (departed != null && !allgatherRound.isComplete()) {
-                        throw PeerLoss.toException(
-                                what, new RendezvousMessage.Lost(departed, -1));
+                        throw PeerLoss.toException(what, new RendezvousMessage.Lost(departed, -1));
                     }
                     if (stopped) {
                         throw new ShutDownException(what + ": rank " + rank + " leaves the job");
