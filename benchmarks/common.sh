@@ -15,8 +15,19 @@ jar() { # the jar of a module, without sources and documentation
         ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
 }
 
-# Always builds, so that no old code is measured.
+# The folder of all results.
+results_folder="${RESULTS:-benchmarks/results}"
+
+# Starts ranks. Set HOROVODRUN to measure another installation.
+horovodrun="${HOROVODRUN:-./horovodrun}"
+
+# Always builds, so that no old code is measured. On a machine without JDK and Maven, CLASSES names
+# classes that were built elsewhere.
 build() {
+    if [ -n "${CLASSES:-}" ]; then
+        classpath="$CLASSES"
+        return
+    fi
     say "building core, launcher and benchmarks"
     ./mvnw -q -Dquick -DskipTests -pl launcher,benchmarks -am package
     classpath="$(jar benchmarks):$(jar core)"
@@ -25,9 +36,13 @@ build() {
 # Finds the java that horovodrun uses for its ranks, so that all programs use the same one.
 find_java() {
     local home
-    home="$(./horovodrun -np 1 java -XshowSettings:properties -version 2>&1 |
+    if [ -n "${JAVA:-}" ]; then
+        java="$JAVA"
+        return
+    fi
+    home="$("$horovodrun" -np 1 java -XshowSettings:properties -version 2>&1 |
         sed -n 's/.*java\.home = //p')"
-    [ -n "$home" ] || die "horovodrun started no java; try: ./horovodrun -np 1 java -version"
+    [ -n "$home" ] || die "horovodrun started no java; try: $horovodrun -np 1 java -version"
     java="$home/bin/java"
 }
 

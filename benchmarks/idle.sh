@@ -9,7 +9,7 @@ build
 for transport in shm tcp; do
     for np in 2 4; do
         say "$np processes over $transport wait $seconds s for rank 0"
-        HOROVOD_TRANSPORT="$(transport_option "$transport")" ./horovodrun -np "$np" \
+        HOROVOD_TRANSPORT="$(transport_option "$transport")" "$horovodrun" -np "$np" \
             java -cp "$classpath" org.horovod4j.benchmarks.IdleCpuBenchmark "$seconds"
     done
 done

@@ -59,7 +59,7 @@ bytes="$(tr , '\n' <<<"$sizes" | numfmt --from=iec | paste -sd,)"
 metric_bytes="$(tr , '\n' <<<"$bytes" | awk -v max="$metric_size_max" '$1 <= max' | paste -sd,)"
 sources=benchmarks/src/main
 binaries=benchmarks/target/libraries
-results=benchmarks/results/$(date +%Y-%m-%d-%H%M%S)
+results=$results_folder/$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 peers=() # the other libraries that were found
 
@@ -94,6 +94,11 @@ find_peers() {
         peers+=(horovod)
     else
         say "Horovod is skipped: python3 cannot import horovod.torch"
+    fi
+    if python3 -c 'import torch, deepspeed.ops.comm.deepspeed_shm_comm_op' 2>"$binaries/log"; then
+        peers+=(deepspeed)
+    else
+        say "DeepSpeed is skipped: python3 cannot import its shared-memory allreduce (DS_BUILD_SHM_COMM=1)"
     fi
 }
 
@@ -141,6 +146,15 @@ torch() { # np transport round
         "$sources/python/allreduce_python.py" torch "torch@$2" "$3" "$csv" "$seconds" "$bytes"
 }
 
+# Its ranks divide the cores among them, as DeepSpeed's users do.
+deepspeed() { # np transport round
+    local cores
+    cores="$(nproc)"
+    OMP_NUM_THREADS=$((cores > $1 ? cores / $1 : 1)) LOCAL_SIZE=$1 GLOO_SOCKET_IFNAME=lo \
+        start_ranks "$1" python3 "$sources/python/allreduce_python.py" deepspeed "deepspeed@$2" "$3" \
+        "$csv" "$seconds" "$bytes"
+}
+
 horovod() { # np transport round
     OMP_NUM_THREADS=1 HOROVOD_CYCLE_TIME=0 \
         python3 -m horovod.runner.launch --gloo --network-interface lo -np "$1" python3 \
@@ -150,7 +164,7 @@ horovod() { # np transport round
 ours() { # np transport round kind bytes, where kind may end in -tls or -metric
     local tls=0
     [[ "$4" == *-tls ]] && tls=1
-    HOROVOD_TLS=$tls HOROVOD_TRANSPORT="$(transport_option "$2")" ./horovodrun -np "$1" java -cp "$classpath" \
+    HOROVOD_TLS=$tls HOROVOD_TRANSPORT="$(transport_option "$2")" "$horovodrun" -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.AllreduceBenchmark "$4" "$2" "$3" "$csv" "$seconds" "$5"
 }
 
@@ -164,6 +178,7 @@ select_programs() { # transport
     for peer in "${peers[@]}"; do
         case "$peer" in
             gloo | torch | horovod) [ "$1" != tcp ] || programs+=("$peer") ;; # TCP only
+            deepspeed) [ "$1" != shm ] || programs+=("$peer") ;; # shared memory only
             openmpi-metric) [ -z "$metric_bytes" ] || programs+=("$peer") ;;
             *) programs+=("$peer") ;;
         esac
@@ -188,7 +203,7 @@ build
 find_java
 install_libraries
 find_peers
-mkdir -p benchmarks/results
+mkdir -p "$results_folder"
 say "$rounds rounds; $nps processes; single results go to $csv"
 
 for np in ${nps//,/ }; do

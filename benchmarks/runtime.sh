@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
 done
 
 binaries=benchmarks/target/libraries
-results=benchmarks/results/runtime-$(date +%Y-%m-%d-%H%M%S)
+results=$results_folder/runtime-$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 
 compile_library() {
@@ -84,7 +84,7 @@ run_job() { # np work round variants
     local variables tuning
     tuning="$(tuning_file "$1" "$2")"
     choose_setting "$4"
-    env "${variables[@]}" ./horovodrun -np "$1" java -Djava.io.tmpdir="$scratch" \
+    env "${variables[@]}" "$horovodrun" -np "$1" java -Djava.io.tmpdir="$scratch" \
         --sun-misc-unsafe-memory-access=allow -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.RuntimeBenchmark "$4" "$2" "$3" "$seed" \
         "$csv" "$seconds" "$turns"
@@ -100,7 +100,7 @@ tune() { # np work variant
     [ ! -e "$tuning" ] || return 0
     say "searching a tuning for $2 on $1 processes"
     HOROVOD_AUTOTUNE=1 HOROVOD_AUTOTUNE_FILE="$tuning" HOROVOD_LOG_LEVEL=info \
-        ./horovodrun -np "$1" java -cp "$classpath" \
+        "$horovodrun" -np "$1" java -cp "$classpath" \
         org.horovod4j.benchmarks.runtime.TuningRun "$3" "$2" "$tuning" >"$tuning.log" 2>&1 ||
         { cat "$tuning.log" && die "the search for a tuning failed: see above"; }
     grep -o 'autotune: done.*' "$tuning.log"
@@ -201,7 +201,7 @@ if [[ ",$works," =~ ,(resnet|tiny|one), ]]; then # the others are not compared w
     install_libraries
     compile_library
 fi
-mkdir -p benchmarks/results
+mkdir -p "$results_folder"
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"
 
 # Numbers of processes alternate too, so that their ratio is taken within a round.

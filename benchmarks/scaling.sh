@@ -1,9 +1,6 @@
 #!/usr/bin/env bash
 # Measures the scaling of training with the ranks of one machine, and the effect of overlap. The
 # computation is synthetic, so only a JVM is needed. See docs/benchmarks.md.
-#
-# On a machine without JDK, Maven and checkout, pass a java and classes that were built elsewhere:
-#   JAVA=jre/bin/java CLASSES=core.jar:benchmarks.jar RESULTS=out benchmarks/scaling.sh
 source "$(dirname "$0")/common.sh"
 
 rounds=3
@@ -75,16 +72,11 @@ job() { # np arguments...
     return "$failed"
 }
 
-if [ -n "${CLASSES:-}" ]; then
-    java="${JAVA:-java}" classpath="$CLASSES"
-else
-    build
-    find_java
-fi
+build
+find_java
 jvm=("$java" --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$classpath")
-results="${RESULTS:-benchmarks/results}"
-mkdir -p "$results"
-results="$results/scaling-$(date +%Y-%m-%d-%H%M%S)"
+mkdir -p "$results_folder"
+results="$results_folder/scaling-$(date +%Y-%m-%d-%H%M%S)"
 
 # Ends the ranks if this script is interrupted.
 pids=()

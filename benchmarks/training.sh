@@ -71,7 +71,7 @@ job() { # np network
         *mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac
     [ "$2" != tfmnist ] || program=tensorflow.TensorFlowTrainingBenchmark
-    ./horovodrun -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
+    "$horovodrun" -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
         -cp "$classpath" "org.horovod4j.benchmarks.training.$program" \
         "$2" "${shape[@]}" "$first_round" "$seed" "$csv" || return
     first_round=$((first_round + shape[2]))
@@ -81,8 +81,8 @@ start_order
 build
 find_java
 classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
-mkdir -p benchmarks/results
-results="benchmarks/results/training-$(date +%Y-%m-%d-%H%M%S)"
+mkdir -p "$results_folder"
+results="$results_folder/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"
 say "single results go to $csv"
 

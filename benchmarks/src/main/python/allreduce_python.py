@@ -1,9 +1,9 @@
-"""Times the allreduce of torch.distributed (Gloo) or of Horovod. Follows the same steps as measure.h.
+"""Times the allreduce of torch.distributed (Gloo), of Horovod or of DeepSpeed (shared memory). Follows the same steps as measure.h.
 
-Usage: allreduce_python.py torch|horovod NAME ROUND OUTPUT SECONDS SIZES (see measure.h)
+Usage: allreduce_python.py torch|horovod|deepspeed NAME ROUND OUTPUT SECONDS SIZES (see measure.h)
 
-torch: start one process for each rank, with RANK, WORLD_SIZE and STORE (a file that does not exist
-yet) in the environment. Horovod: start it with Horovod's own launcher.
+torch and deepspeed: start one process for each rank, with RANK, WORLD_SIZE and STORE (a file that does not exist
+yet) in the environment; deepspeed: also LOCAL_SIZE, the number of ranks. Horovod: start it with Horovod's own launcher.
 """
 
 import sys
@@ -44,6 +44,25 @@ class Torch:
 
     def shutdown(self):
         self.distributed.destroy_process_group()
+
+
+class DeepSpeed(Torch):
+    """Its op sums within one host. Everything else is done by torch.distributed."""
+
+    def __init__(self):
+        import importlib
+        import os
+        import zlib
+
+        super().__init__()
+        # The op names its shared memory by these two.
+        os.environ.setdefault("MASTER_ADDR", "localhost")
+        os.environ.setdefault("MASTER_PORT", str(zlib.crc32(os.environ["STORE"].encode()) % 50000))
+        op = importlib.import_module("deepspeed.ops.comm.deepspeed_shm_comm_op")
+        op.initialize(self.size, self.rank)
+
+    def allreduce(self, values):
+        torch.ops.deepspeed.inference_all_reduce_(values)
 
 
 class Horovod:
@@ -124,7 +143,7 @@ def main():
     if len(sys.argv) != 7:
         sys.exit(__doc__)
     kind, name, number, output, seconds, sizes = sys.argv[1:]
-    library = {"torch": Torch, "horovod": Horovod}[kind]()
+    library = {"torch": Torch, "horovod": Horovod, "deepspeed": DeepSpeed}[kind]()
     for byte_size in map(int, sizes.split(",")):
         samples = measure(library, float(seconds), byte_size)
         if library.rank == 0:
