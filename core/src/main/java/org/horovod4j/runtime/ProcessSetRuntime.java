@@ -57,18 +57,21 @@ final class ProcessSetRuntime {
     private final Backend backend;
     private final CycleAgent agent;
     private final HostControlLinks control;
+    private final IdleStrategy idleStrategy;
 
     private ProcessSetRuntime(
             RankSet set,
             ProcessSetState state,
             Backend backend,
             CycleAgent agent,
-            HostControlLinks control) {
+            HostControlLinks control,
+            IdleStrategy idleStrategy) {
         this.set = set;
         this.state = state;
         this.backend = backend;
         this.agent = agent;
         this.control = control;
+        this.idleStrategy = idleStrategy;
     }
 
     /// Builds and starts the runtime: links, backend, coordinator (on rank 0 of the set), agent.
@@ -154,7 +157,7 @@ final class ProcessSetRuntime {
                                     context.clock()),
                             stepListener(context, autotuner, set, coordinator),
                             failure -> failureHandler.explain(failure, set.ranks()));
-            return new ProcessSetRuntime(set, state, backend, agent, control);
+            return new ProcessSetRuntime(set, state, backend, agent, control, idleStrategy);
         } catch (RuntimeException | Error e) {
             if (control != null) {
                 control.close(); // before the memory that it uses
@@ -164,6 +167,7 @@ final class ProcessSetRuntime {
             } else if (data != null) {
                 data.close();
             }
+            idleStrategy.close(); // after the links
             context.state().unregister(set.id(), state);
             throw e;
         }
@@ -292,5 +296,6 @@ final class ProcessSetRuntime {
     void close() {
         control.close();
         backend.close();
+        idleStrategy.close(); // after the links
     }
 }

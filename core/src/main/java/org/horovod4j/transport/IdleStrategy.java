@@ -2,6 +2,8 @@ package org.horovod4j.transport;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.function.Consumer;
+
 /// How to wait for another rank: spin, then yield or sleep.
 ///
 /// Spinning reacts within a microsecond, but occupies a core that the awaited rank or a compiler
@@ -11,13 +13,14 @@ import org.jspecify.annotations.Nullable;
 /// program that computes, it soon sleeps.
 ///
 /// A rank of the same host ends a sleep as soon as it has something for this rank, if the system
-/// supports that: see [SharedParker]. For messages of other hosts a sleep lasts an eighth of the
-/// time waited so far, at most 1 ms. So it prolongs the wait only a little, and a rank that waits
-/// for a minute uses about 1 % of a core. The limit is 20 ms on an oversubscribed host, because
+/// supports that: see [SharedParker]. Bytes that arrive over a connection end it too: see [LinkParker].
+/// What else may end the wait, such as a lost rank, is checked after each sleep. A sleep lasts an
+/// eighth of the time waited so far, at most 1 ms, and 1 ms if a connection can end it. So a rank that
+/// waits for a minute uses about 1 % of a core. The limit is 20 ms on an oversubscribed host, because
 /// dozens of waiting ranks share a few cores with the rank that works.
 ///
 /// One thread at a time waits with an instance. [#reset] starts a new wait.
-public final class IdleStrategy {
+public final class IdleStrategy implements AutoCloseable {
     /// About the time that it takes to wake a rank. With less, ranks that have slept once would wake
     /// out of step, sleep again, and every operation would cost a sleep.
     private static final long MIN_SPIN_NANOS = 50_000;
@@ -31,6 +34,11 @@ public final class IdleStrategy {
     private static final int SPINS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 300_000;
+
+    /// The same if links can end the sleep. About the time that it takes to wake a rank: longer, the
+    /// rank would keep a core from the one that it waits for.
+    private static final long LINK_YIELD_NANOS = 50_000;
+
     private static final long BACKGROUND_YIELD_NANOS = 20_000;
     private static final long MIN_SLEEP_NANOS = 30_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
@@ -40,6 +48,7 @@ public final class IdleStrategy {
     private final Clock clock;
     private final boolean oversubscribed;
     private @Nullable SharedParker parker;
+    private final LinkParker linkParker = new LinkParker();
     private @Nullable ProcessorSpread spread;
     private volatile boolean background;
     private long spinNanos = MIN_SPIN_NANOS;
@@ -73,6 +82,24 @@ public final class IdleStrategy {
     void setLocalGroup(SharedParker sharedParker, ProcessorSpread processorSpread) {
         parker = sharedParker;
         spread = processorSpread;
+    }
+
+    /// Lets links end the sleeps of this thread.
+    ///
+    /// @param awaited says which ones, each time before this thread sleeps
+    public void addLinks(Consumer<LinkParker> awaited) {
+        linkParker.add(awaited);
+    }
+
+    /// Frees the sockets of links that were closed.
+    void releaseClosedLinks() {
+        linkParker.releaseClosedLinks();
+    }
+
+    /// Frees what waits have needed. Later waits are not ended by links.
+    @Override
+    public void close() {
+        linkParker.close();
     }
 
     Clock clock() {
@@ -177,13 +204,17 @@ public final class IdleStrategy {
             return BACKGROUND_YIELD_NANOS;
         }
         if (oversubscribed || virtual) {
-            return YIELD_NANOS;
+            return canParkForLinks() ? LINK_YIELD_NANOS : YIELD_NANOS;
         }
-        return canPark() ? spinNanos : spinNanos + YIELD_NANOS;
+        return canPark() || canParkForLinks() ? spinNanos : spinNanos + YIELD_NANOS;
     }
 
     private boolean canPark() {
         return parker != null && !virtual && parker.canPark();
+    }
+
+    private boolean canParkForLinks() {
+        return !virtual && linkParker.canPark();
     }
 
     private long maxSleepNanos() {
@@ -210,7 +241,11 @@ public final class IdleStrategy {
     /// restores it afterwards.
     private void sleepWithoutInterrupt(long nanos) {
         boolean interrupted = Thread.interrupted();
-        clock.sleep(nanos);
+        if (canParkForLinks()) {
+            boolean _ = linkParker.park(nanos);
+        } else {
+            clock.sleep(nanos);
+        }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -22,6 +22,9 @@ public final class IncomingMessage {
 
     private boolean stampRead;
 
+    /// Whether the link had no bytes.
+    private boolean linkEmpty;
+
     IncomingMessage(
             long number,
             Link link,
@@ -51,6 +54,13 @@ public final class IncomingMessage {
         return direct == null ? stepThroughBuffer(buffer) : stepDirect(direct);
     }
 
+    /// Waits for bytes, if that is what the last step lacked.
+    void await(LinkParker parker) {
+        if (linkEmpty) {
+            parker.awaitBytes(link);
+        }
+    }
+
     boolean isDone() {
         return stampRead && consumed == sink.length();
     }
@@ -64,14 +74,16 @@ public final class IncomingMessage {
         long count =
                 link.tryReceive(direct, sink.directOffset() + consumed, sink.length() - consumed);
         consumed += count;
+        linkEmpty = count == 0;
         return count > 0;
     }
 
     private boolean stepThroughBuffer(MemorySegment buffer) {
         long start = stampRead ? 0 : PointToPoint.STAMP_BYTES;
         long bufferLimit = Math.min(buffer.byteSize(), start + sink.length() - consumed);
-        long count =
-                filled == bufferLimit ? 0 : link.tryReceive(buffer, filled, bufferLimit - filled);
+        boolean isFull = filled == bufferLimit;
+        long count = isFull ? 0 : link.tryReceive(buffer, filled, bufferLimit - filled);
+        linkEmpty = !isFull && count == 0;
         filled += count;
         if (filled < start) {
             return count > 0;

@@ -40,6 +40,9 @@ public final class OutgoingMessage {
 
     private long drained;
 
+    /// Whether the link had no room for the next bytes.
+    private boolean linkFull;
+
     /// @param forwarded the message of which this one sends a part; null if there is none
     /// @param skipped how many bytes of `forwarded` precede this part. If negative, the payload
     ///     begins with so many other bytes
@@ -73,6 +76,7 @@ public final class OutgoingMessage {
     ///     and used by no other message until this one is done
     /// @return whether any byte was sent
     boolean step(MemorySegment buffer) {
+        linkFull = false;
         if (drained == filled) {
             long ready = arrived() - consumed;
             if (ready < Math.min(length - consumed, MIN_FORWARD_BYTES)) {
@@ -81,13 +85,22 @@ public final class OutgoingMessage {
             if (stampCopied && payload.isNative()) {
                 long count = link.trySend(payload, payloadOffset + consumed, ready);
                 consumed += count;
+                linkFull = count == 0;
                 return count > 0;
             }
             fill(buffer, ready);
         }
         long count = link.trySend(buffer, drained, filled - drained);
         drained += count;
+        linkFull = count == 0;
         return count > 0;
+    }
+
+    /// Waits for room, if that is what the last step lacked.
+    void await(LinkParker parker) {
+        if (linkFull) {
+            parker.awaitRoom(link);
+        }
     }
 
     boolean isDone() {

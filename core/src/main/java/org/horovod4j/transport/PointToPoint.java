@@ -39,9 +39,13 @@ public final class PointToPoint implements AutoCloseable {
     private long started;
     private long stamp;
 
+    /// Whether the thread that drives this object waits for messages.
+    private boolean waiting;
+
     public PointToPoint(Links links, IdleStrategy idleStrategy) {
         this.links = links;
         this.idleStrategy = idleStrategy;
+        idleStrategy.addLinks(this::awaitFirstMessages);
     }
 
     /// Starts a collective: all messages until the next call carry `stamp`. Drops the messages that
@@ -145,12 +149,29 @@ public final class PointToPoint implements AutoCloseable {
     public void await(long count) {
         idleStrategy.reset();
         poll();
-        while (!isDone(count)) {
-            if (poll()) {
-                idleStrategy.reset();
-            } else {
-                idleStrategy.idle();
+        waiting = true;
+        try {
+            while (!isDone(count)) {
+                if (poll()) {
+                    idleStrategy.reset();
+                } else {
+                    idleStrategy.idle();
+                }
             }
+        } finally {
+            waiting = false;
+        }
+    }
+
+    /// The first message in each direction ends a sleep. The others follow it.
+    private void awaitFirstMessages(LinkParker parker) {
+        OutgoingMessage out = waiting ? outgoing.peek() : null;
+        if (out != null) {
+            out.await(parker);
+        }
+        IncomingMessage in = waiting ? incoming.peek() : null;
+        if (in != null) {
+            in.await(parker);
         }
     }
 
@@ -170,6 +191,7 @@ public final class PointToPoint implements AutoCloseable {
         dropMessages();
         open.clear();
         links.reset();
+        idleStrategy.releaseClosedLinks();
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 class IdleStrategyTest {
@@ -12,6 +13,7 @@ class IdleStrategyTest {
     private static final long MIN_SPIN_NANOS = 50_000;
     private static final long MAX_SPIN_NANOS = 1_000_000;
     private static final long YIELD_NANOS = 300_000;
+    private static final long LINK_YIELD_NANOS = 50_000;
     private static final long BACKGROUND_YIELD_NANOS = 20_000;
 
     private final ManualClock clock = new ManualClock();
@@ -154,6 +156,67 @@ class IdleStrategyTest {
         IdleStrategy idleStrategy = idleStrategy(false);
         Thread.ofVirtual().start(() -> await(idleStrategy, MIN_SPIN_NANOS - 1)).join();
         assertThat(idleStrategy.waits().toString()).contains(" 1 while yielding");
+    }
+
+    @Test
+    void bytesOfALinkEndTheSleep() throws IOException {
+        IdleStrategy idleStrategy = idleStrategy(true);
+        try (idleStrategy;
+                ChannelLink.Pair links = ChannelLink.pair()) {
+            idleStrategy.addLinks(parker -> parker.awaitBytes(links.first()));
+            links.send(1);
+            idleStrategy.idle();
+            clock.advance(LINK_YIELD_NANOS);
+            idleStrategy.idle();
+            idleStrategy.reset();
+            assertThat(clock.sleeps()).isEmpty();
+            assertThat(idleStrategy.waits().toString()).contains(" 1 while sleeping");
+        }
+    }
+
+    @Test
+    void waitForALinkSleepsRightAfterItHasSpun() throws IOException {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        try (idleStrategy;
+                ChannelLink.Pair links = ChannelLink.pair()) {
+            idleStrategy.addLinks(parker -> parker.awaitBytes(links.first()));
+            links.send(1);
+            await(idleStrategy, MIN_SPIN_NANOS);
+            assertThat(idleStrategy.waits().toString())
+                    .startsWith("0 waits ended while spinning, 0 while yielding, 1 while sleeping");
+        }
+    }
+
+    @Test
+    void sleepsAsBeforeIfNoLinkIsAwaited() {
+        IdleStrategy idleStrategy = idleStrategy(true);
+        idleStrategy.addLinks(_ -> {});
+        idleStrategy.idle();
+        clock.advance(YIELD_NANOS);
+        idleStrategy.idle();
+        assertThat(clock.sleeps()).hasSize(1);
+    }
+
+    @Test
+    void lostRankEndsAWaitForALink() throws IOException {
+        IdleStrategy idleStrategy =
+                new IdleStrategy(
+                        () -> {
+                            clock.advance(YIELD_NANOS);
+                            if (checks.incrementAndGet() == 3) {
+                                throw new IllegalStateException("rank 1 is gone");
+                            }
+                        },
+                        clock,
+                        true);
+        try (idleStrategy;
+                ChannelLink.Pair links = ChannelLink.pair()) {
+            idleStrategy.addLinks(parker -> parker.awaitBytes(links.first()));
+            idleStrategy.idle();
+            idleStrategy.idle(); // sleeps for a millisecond, as no byte comes
+            assertThatThrownBy(idleStrategy::idle).hasMessage("rank 1 is gone");
+            assertThat(clock.sleeps()).isEmpty();
+        }
     }
 
     @Test

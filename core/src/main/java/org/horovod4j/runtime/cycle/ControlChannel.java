@@ -9,6 +9,7 @@ import org.horovod4j.runtime.message.RankMessage;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.LinkParker;
 import org.horovod4j.transport.OutOfLineCall;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,7 @@ final class ControlChannel {
     private long receivedNanos;
     private long pollPauseNanos;
     private boolean receiving;
+    private boolean flushing;
 
     /// Whether the last exchange sent or received anything.
     private boolean exchanged;
@@ -100,6 +102,15 @@ final class ControlChannel {
         }
     }
 
+    /// Messages end a sleep of a thread that would read them.
+    ///
+    /// @param reads whether it would
+    void await(LinkParker parker, boolean reads) {
+        if (reads || flushing) {
+            controlLinks.await(parker, flushing);
+        }
+    }
+
     /// Throws if a link is broken. A rank that has completed a batch may leave the job while others
     /// are still in that batch. So the agent checks between batches, after it has read all
     /// messages.
@@ -137,9 +148,14 @@ final class ControlChannel {
     /// cannot receive.
     private void flush() {
         idleStrategy.reset();
-        while (!controlLinks.flush()) {
-            state.check();
-            idleStrategy.idleUnchecked();
+        flushing = true;
+        try {
+            while (!controlLinks.flush()) {
+                state.check();
+                idleStrategy.idleUnchecked();
+            }
+        } finally {
+            flushing = false;
         }
         idleStrategy.reset();
     }

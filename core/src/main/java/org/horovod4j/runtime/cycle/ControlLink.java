@@ -2,6 +2,7 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.HorovodException;
 import org.horovod4j.transport.Link;
+import org.horovod4j.transport.LinkParker;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.Arena;
@@ -47,6 +48,21 @@ final class ControlLink {
 
     boolean isClosed() {
         return closed;
+    }
+
+    /// Waits for bytes of the other rank, and for room if bytes are not sent yet.
+    void await(LinkParker parker) {
+        if (!closed) {
+            parker.awaitBytes(link);
+        }
+        awaitRoom(parker);
+    }
+
+    /// Waits for room if bytes are not sent yet.
+    void awaitRoom(LinkParker parker) {
+        if (!silenced && sent < written) {
+            parker.awaitRoom(link);
+        }
     }
 
     /// Queues a message.

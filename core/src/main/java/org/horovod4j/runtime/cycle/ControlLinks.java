@@ -2,6 +2,7 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.LinkBrokenException;
+import org.horovod4j.transport.LinkParker;
 import org.jspecify.annotations.Nullable;
 
 import java.util.function.IntFunction;
@@ -72,6 +73,19 @@ final class ControlLinks {
             }
         }
         return null;
+    }
+
+    /// Messages of other ranks end a sleep, and so does room for bytes that are not sent yet.
+    ///
+    /// @param forRoom whether only room ends it
+    void await(LinkParker parker, boolean forRoom) {
+        for (ControlLink controlLink : controlLinks) {
+            if (controlLink != null && forRoom) {
+                controlLink.awaitRoom(parker);
+            } else if (controlLink != null) {
+                controlLink.await(parker);
+            }
+        }
     }
 
     /// A message and the rank that sent it.

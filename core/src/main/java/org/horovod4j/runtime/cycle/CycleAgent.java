@@ -12,6 +12,7 @@ import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
+import org.horovod4j.transport.LinkParker;
 import org.horovod4j.transport.OutOfLineCall;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +61,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final OutOfLineCall<TensorEntry<?>> awaitEntry = new OutOfLineCall<>(this::awaitEntry);
     private volatile @Nullable HorovodException closed;
 
+    /// Whether the driving thread waits for work, and not inside a batch.
+    private boolean betweenBatches;
+
     /// A thread of the program that waits while another thread drives. Thread `hvd-cycle` stops
     /// driving for it after the current batch. Otherwise the waiting thread would be woken after
     /// each batch, only to wait for the next.
@@ -102,6 +106,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
                 new Follower(context, queue, planFollower, batchRunner, controlChannel::send);
         this.cycleThread = new CycleThread(threadFactory, this, queue, waitPredictor);
         state.setWaitHook(this::receiveInPlan);
+        idleStrategy.addLinks(this::awaitMessages);
     }
 
     private Follower follower() {
@@ -391,7 +396,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             }
             throw e;
         }
+        betweenBatches = true;
         idleStrategy.idleUnchecked();
+        betweenBatches = false;
         return false;
     }
 
@@ -404,6 +411,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             return true; // a batch of a plan needs no messages
         }
         return controlChannel.exchange() || moved;
+    }
+
+    /// Messages end a sleep between batches, and in a plan. A batch that the coordinator has decided
+    /// reads none, so messages that arrive early would only keep its thread awake.
+    private void awaitMessages(LinkParker parker) {
+        controlChannel.await(parker, betweenBatches || planFollower.isInPlan());
     }
 
     /// Called while a batch waits for other ranks: in a plan, a message may end the wait.

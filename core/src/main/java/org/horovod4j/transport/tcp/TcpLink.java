@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.SelectableChannel;
 import java.util.List;
 
 /// A link over one or more TCP connections.
@@ -75,6 +76,16 @@ final class TcpLink implements Link {
             }
         }
         return done;
+    }
+
+    @Override
+    public SelectableChannel receiveChannel() {
+        return stream(received).channel();
+    }
+
+    @Override
+    public SelectableChannel sendChannel() {
+        return stream(sent).channel();
     }
 
     @Override
