@@ -108,6 +108,8 @@ final class ProcessSetRuntime {
             LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
             if (localGroup.size() == set.size()) {
                 localGroup.setSpansProcessSet();
+            } else {
+                idleStrategy.yieldForLinks();
             }
             control =
                     new HostControlLinks(

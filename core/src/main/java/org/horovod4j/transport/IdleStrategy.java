@@ -8,9 +8,10 @@ import java.util.function.Consumer;
 ///
 /// Spinning reacts within a microsecond, but occupies a core that the awaited rank or a compiler
 /// thread may need. So the time to spin adapts: a wait that ends within a millisecond prolongs it, a
-/// wait that takes longer halves it. On an oversubscribed host (more ranks than cores) and on a virtual
-/// thread, whose carrier other ranks may need, a wait yields instead. In the background, beside a
-/// program that computes, it soon sleeps.
+/// wait that takes longer halves it. On an oversubscribed host (more ranks than cores), on a virtual
+/// thread, whose carrier other ranks may need, and for messages over connections, which the system
+/// needs a core to deliver, a wait yields instead. In the background, beside a program that computes,
+/// it soon sleeps.
 ///
 /// A rank of the same host ends a sleep as soon as it has something for this rank, if the system
 /// supports that: see [SharedParker]. Bytes that arrive over a connection end it too: see [LinkParker].
@@ -47,6 +48,7 @@ public final class IdleStrategy implements AutoCloseable {
     private final Liveness liveness;
     private final Clock clock;
     private final boolean oversubscribed;
+    private boolean yieldsForLinks;
     private @Nullable SharedParker parker;
     private final LinkParker linkParker = new LinkParker();
     private @Nullable ProcessorSpread spread;
@@ -91,6 +93,13 @@ public final class IdleStrategy implements AutoCloseable {
         linkParker.add(awaited);
     }
 
+    /// Waits yield from now on instead of spinning, because links connect some of the ranks.
+    public void yieldForLinks() {
+        yieldsForLinks = true;
+        reset();
+        prepareWait();
+    }
+
     /// Frees the sockets of links that were closed.
     void releaseClosedLinks() {
         linkParker.releaseClosedLinks();
@@ -125,7 +134,7 @@ public final class IdleStrategy implements AutoCloseable {
     }
 
     private boolean spins() {
-        return !oversubscribed && !background;
+        return !oversubscribed && !yieldsForLinks && !background;
     }
 
     private void prepareWait() {
@@ -188,12 +197,19 @@ public final class IdleStrategy implements AutoCloseable {
         long waited = now - waitStartNanos;
         if (phase == Phase.SPINNING && waitSpins && !virtual && waited < spinNanos) {
             spinsLeft = SPINS_PER_CLOCK;
-        } else if (phase != Phase.SLEEPING && waited < yieldUntilNanos()) {
+        } else if (phase != Phase.SLEEPING && yieldsAfter(waited)) {
             phase = Phase.YIELDING;
             Thread.yield();
         } else {
             sleep(Math.clamp(waited / 8, MIN_SLEEP_NANOS, maxSleepNanos()));
         }
+    }
+
+    private boolean yieldsAfter(long waited) {
+        if (!background && !waitSpins && waited < LINK_YIELD_NANOS) {
+            return true; // asking links would take as long as to yield
+        }
+        return waited < yieldUntilNanos();
     }
 
     /// How long a wait spins and yields. If others can wake this thread, it sleeps directly after it
@@ -203,7 +219,7 @@ public final class IdleStrategy implements AutoCloseable {
         if (background) {
             return BACKGROUND_YIELD_NANOS;
         }
-        if (oversubscribed || virtual) {
+        if (!waitSpins || virtual) {
             return canParkForLinks() ? LINK_YIELD_NANOS : YIELD_NANOS;
         }
         return canPark() || canParkForLinks() ? spinNanos : spinNanos + YIELD_NANOS;

@@ -187,6 +187,27 @@ class IdleStrategyTest {
         }
     }
 
+    /// The system needs a core to deliver the message.
+    @Test
+    void yieldsForLinksThoughCoresAreFree() throws IOException {
+        IdleStrategy idleStrategy = idleStrategy(false);
+        try (idleStrategy;
+                ChannelLink.Pair links = ChannelLink.pair()) {
+            idleStrategy.addLinks(parker -> parker.awaitBytes(links.first()));
+            idleStrategy.yieldForLinks();
+            idleStrategy.idle();
+            idleStrategy.reset();
+            assertThat(idleStrategy.waits().toString())
+                    .startsWith("0 waits ended while spinning, 1 while yielding");
+            links.send(1);
+            idleStrategy.idle();
+            clock.advance(LINK_YIELD_NANOS);
+            idleStrategy.idle();
+            idleStrategy.reset();
+            assertThat(idleStrategy.waits().toString()).endsWith(" 1 while sleeping");
+        }
+    }
+
     @Test
     void sleepsAsBeforeIfNoLinkIsAwaited() {
         IdleStrategy idleStrategy = idleStrategy(true);
