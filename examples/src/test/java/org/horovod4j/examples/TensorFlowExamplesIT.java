@@ -3,12 +3,15 @@ package org.horovod4j.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -91,30 +94,38 @@ class TensorFlowExamplesIT {
                 .collect(Collectors.joining(" ", " ", " "));
     }
 
-    /// A batch of one image on each of two processes, with gradients in 16 bits.
     @Test
-    void syntheticBenchmarkPrintsThroughput() throws Exception {
+    void syntheticBenchmarkRunsResNet() throws Exception {
+        assertThat(runSyntheticBenchmark("resnet50", "--fp16-allreduce"))
+                .contains("ResNet-50, 1 image(s) a batch, 2 process(es)");
+    }
+
+    /// Its gradients have 550 MB, its first dense layer alone 400 MB.
+    @Test
+    @Tag("slow")
+    void syntheticBenchmarkRunsVgg() throws Exception {
+        assertThat(runSyntheticBenchmark("vgg16"))
+                .contains("VGG-16, 1 image(s) a batch, 2 process(es)");
+    }
+
+    /// A step with one image on each of two processes.
+    ///
+    /// @return the output
+    private static String runSyntheticBenchmark(String model, String... options) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of("--model", model, "--no-cuda"));
+        for (String option : List.of("--batch-size", "--num-batches-per-iter", "--num-iters")) {
+            arguments.addAll(List.of(option, "1"));
+        }
+        arguments.addAll(List.of("--num-warmup-batches", "0"));
+        arguments.addAll(List.of(options));
         try (ExampleJob job =
                 ExampleJob.start(
-                        2,
-                        TensorFlowSyntheticBenchmark.class,
-                        "--batch-size",
-                        "1",
-                        "--num-warmup-batches",
-                        "0",
-                        "--num-batches-per-iter",
-                        "1",
-                        "--num-iters",
-                        "1",
-                        "--model",
-                        "resnet50",
-                        "--no-cuda",
-                        "--fp16-allreduce")) {
+                        2, TensorFlowSyntheticBenchmark.class, arguments.toArray(String[]::new))) {
             assertThat(job.exitCode()).as(job.output()).isZero();
             assertThat(job.output())
-                    .contains("ResNet-50, 1 image(s) a batch, 2 process(es)")
                     .contains("warming up: 0 batch(es)")
                     .containsPattern("images/s on all 2 process\\(es\\): \\d+\\.\\d\\d ± 0\\.00");
+            return job.output();
         }
     }
 }
