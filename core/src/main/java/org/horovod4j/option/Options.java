@@ -271,8 +271,9 @@ public final class Options {
                     .help(
                             "How collectives run in a [TensorFlow](tensorflow.md) graph. `async` blocks no"
                                     + " thread of TensorFlow; `blocking` blocks one for each collective"
-                                    + " that TensorFlow waits for; `auto` is `async` with versions that"
-                                    + " are known to work.");
+                                    + " that TensorFlow waits for; `fetch` runs none inside a graph, but"
+                                    + " between two runs of a training session; `auto` is the first of"
+                                    + " these that works with the version of TensorFlow.");
 
     public static final Option<Integer> PARAMETER_CHECK_INTERVAL =
             Option.integer("parameter-check-interval")

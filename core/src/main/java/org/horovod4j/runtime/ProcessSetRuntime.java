@@ -271,14 +271,14 @@ final class ProcessSetRuntime {
                         .sorted(Comparator.comparingLong(TensorEntry::sequence))
                         .map(tensorEntry -> pending(tensorEntry, now))
                         .toList();
-        TensorEntry<Integer> joining = agent.joining();
+        TensorEntry<Integer> lastEntry = agent.lastEntry();
         return ProcessSetReport.of(
                 set.id(),
                 set.ranks(),
                 agent.describe(),
                 agent.statistics(),
                 new Progress(state.completed(), state.idleNanos() / NANOS_PER_MILLI),
-                joining == null ? null : pending(joining, now),
+                lastEntry == null ? null : pending(lastEntry, now),
                 pending);
     }
 

@@ -24,6 +24,8 @@ import java.util.concurrent.locks.LockSupport;
 class StallIT {
     /// Each rank reduces a tensor that no other rank submits.
     static final class Worker {
+        private static final int MAX_POLLS = 30_000;
+
         private Worker() {}
 
         public static void main(String[] args) {
@@ -43,14 +45,16 @@ class StallIT {
 
         /// The state when rank 0 knows that ranks 0 and 1 have submitted their tensors.
         private static String stateWithBothPending() {
-            while (true) {
-                String state = Hvd.describeState();
+            String state = "";
+            for (int poll = 0; poll < MAX_POLLS; poll++) {
+                state = Hvd.describeState();
                 if (state.contains("missing on ranks 1, 2")
                         && state.contains("missing on ranks 0, 2")) {
                     return state;
                 }
                 LockSupport.parkNanos(1_000_000);
             }
+            throw new AssertionError("ranks 0 and 1 do not wait: " + state);
         }
     }
 
@@ -112,6 +116,7 @@ class StallIT {
             }
             switch (args[0]) {
                 case "join" -> reportStalled(Hvd::join);
+                case "fail" -> reportStalled(() -> Hvd.failStep("bad batch"));
                 case "add" -> reportStalled(() -> Hvd.addProcessSet(0, 2));
                 default -> throw new IllegalArgumentException(args[0]);
             }
@@ -124,6 +129,7 @@ class StallIT {
             textBlock =
                     """
                     join | join has waited for %d s, in which no rank did anything
+                    fail | a failed step has not ended for %d s: failStep
                     add  | adding process sets [[0, 2]] has waited for %d s
                     """)
     void stalledCollectiveCallsAreReported(String call, String message) throws Exception {

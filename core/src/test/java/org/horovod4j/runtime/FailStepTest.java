@@ -69,7 +69,7 @@ class FailStepTest {
                 .run(
                         comm -> {
                             for (int failing = 0; failing < comm.size(); failing++) {
-                                for (int submitted = 0; submitted <= TENSORS; submitted += 2) {
+                                for (int submitted : new int[] {0, 2, TENSORS - 1, TENSORS}) {
                                     failedStep(comm, 1, failing, submitted);
                                     step(comm, 2);
                                 }

@@ -33,7 +33,8 @@ public final class TrainingReport {
 
         - `independent`: each process trains on its own, without communication; `barrier`: the same, with a \
         barrier at the end of each step; `overlap`: gradients are averaged while the backward pass \
-        computes others; `sequential`: they are averaged after it; `default`: the optimizer chooses \
+        computes others; `sequential`: they are averaged after it, with TensorFlow by fetching \
+        them and feeding the averages to a second run; `default`: the optimizer chooses \
         `overlap` or `sequential`.
         - `a second`: images of all ranks, or steps.
         - `rate ÷ one`: scaling efficiency, the rate divided by `np` times that of one process.

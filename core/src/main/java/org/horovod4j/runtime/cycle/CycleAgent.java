@@ -223,8 +223,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     }
 
     /// The pending join of this rank, or its wait for the end of a failed step, or null.
-    public @Nullable TensorEntry<Integer> joining() {
-        return queue.joining();
+    public @Nullable TensorEntry<Integer> lastEntry() {
+        return queue.lastEntry();
     }
 
     @Override

@@ -90,7 +90,7 @@ final class Follower {
             lastCycleNanos = now;
         }
         // Read before the entries: what was submitted before a join must be requested before it.
-        TensorEntry<Integer> joining = queue.joining();
+        TensorEntry<Integer> lastEntry = queue.lastEntry();
         List<TensorEntry<?>> entries = queue.drain();
         boolean requested = !entries.isEmpty();
         if (requested) {
@@ -99,10 +99,10 @@ final class Follower {
             }
             sendRequests(entries);
         }
-        if (!joinSent && joining != null) {
+        if (!joinSent && lastEntry != null) {
             joinSent = true;
             coordinator.accept(
-                    joining.operation() instanceof Operation.FailStep(String reason)
+                    lastEntry.operation() instanceof Operation.FailStep(String reason)
                             ? new RankMessage.FailStep(epoch, reason)
                             : new RankMessage.Join(epoch));
             return true;

@@ -33,7 +33,7 @@ final class TensorQueue {
     private List<TensorEntry<?>> toRequest = new ArrayList<>();
 
     private @Nullable Plan plan;
-    private volatile @Nullable TensorEntry<Integer> joining;
+    private volatile @Nullable TensorEntry<Integer> lastEntry;
     private @Nullable HorovodException closed;
     private Deviation deviation = Deviation.NONE;
     private long segment;
@@ -108,7 +108,7 @@ final class TensorQueue {
         if (reason != null) {
             throw reason.atCaller();
         }
-        if (joining != null) {
+        if (lastEntry != null) {
             throw new IllegalStateException(
                     isStepFailed()
                             ? "the step of this rank has failed: wait for failStep() to return before further collectives"
@@ -118,12 +118,12 @@ final class TensorQueue {
 
     /// Whether this rank has joined, and so takes part in operations that it has not submitted.
     boolean hasJoined() {
-        return joining != null && !isStepFailed();
+        return lastEntry != null && !isStepFailed();
     }
 
-    /// Whether [#joining] waits for the end of a failed step.
+    /// Whether [#lastEntry] waits for the end of a failed step.
     private boolean isStepFailed() {
-        TensorEntry<Integer> waiting = joining;
+        TensorEntry<Integer> waiting = lastEntry;
         return waiting != null && waiting.operation() instanceof Operation.FailStep;
     }
 
@@ -136,7 +136,7 @@ final class TensorQueue {
         try {
             checkOpen();
             last.submitted(submitted, segment, clock.nanoTime());
-            joining = last;
+            lastEntry = last;
             deviate(Deviation.REQUESTED);
         } finally {
             lock.unlock();
@@ -144,8 +144,8 @@ final class TensorQueue {
     }
 
     /// The pending join of this rank, or its wait for the end of a failed step, or null.
-    @Nullable TensorEntry<Integer> joining() {
-        return joining;
+    @Nullable TensorEntry<Integer> lastEntry() {
+        return lastEntry;
     }
 
     /// Completes the pending join. Called when all ranks have joined.
@@ -168,8 +168,8 @@ final class TensorQueue {
         TensorEntry<Integer> waiting;
         lock.lock();
         try {
-            waiting = joining;
-            joining = null;
+            waiting = lastEntry;
+            lastEntry = null;
         } finally {
             lock.unlock();
         }
@@ -237,7 +237,7 @@ final class TensorQueue {
     boolean isEmpty() {
         lock.lock();
         try {
-            return table.inFlight() == 0 && joining == null;
+            return table.inFlight() == 0 && lastEntry == null;
         } finally {
             lock.unlock();
         }
@@ -291,7 +291,7 @@ final class TensorQueue {
                     deviation = Deviation.REQUESTED;
                 }
             }
-            if (joining != null) { // the coordinator has dropped its message
+            if (lastEntry != null) { // the coordinator has dropped its message
                 deviation = Deviation.REQUESTED;
             }
         } finally {
@@ -378,7 +378,7 @@ final class TensorQueue {
             if (deviation == Deviation.STUCK) {
                 return "the program waits for an operation that the plan holds back";
             }
-            if (joining != null) {
+            if (lastEntry != null) {
                 return isStepFailed() ? "a step has failed" : "the program joins";
             }
             return toRequest.isEmpty()
@@ -416,7 +416,7 @@ final class TensorQueue {
         lock.lock();
         try {
             return plan == null
-                    ? table.inFlight() > 0 || joining != null
+                    ? table.inFlight() > 0 || lastEntry != null
                     : plan.ready() != null || deviation != Deviation.NONE;
         } finally {
             lock.unlock();
@@ -433,8 +433,8 @@ final class TensorQueue {
                 closed = reason;
             }
             failing = table.inSubmissionOrder();
-            waiting = joining;
-            joining = null;
+            waiting = lastEntry;
+            lastEntry = null;
             table.clear();
             toRequest = new ArrayList<>();
             leavePlan();

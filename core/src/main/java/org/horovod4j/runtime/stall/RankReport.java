@@ -108,6 +108,13 @@ public record RankReport(
     /// @param operation as text
     /// @param millis since it was submitted
     public record Pending(String name, String operation, long millis) {
+        private static final String JOIN = "join";
+
+        /// Whether a wait for all ranks is a join, and not the end of a failed step.
+        boolean isJoin() {
+            return name.equals(JOIN);
+        }
+
         @Override
         public String toString() {
             return "%s (%.1f s)".formatted(operation, millis / 1000.0);

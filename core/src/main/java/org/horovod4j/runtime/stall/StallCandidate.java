@@ -38,7 +38,7 @@ sealed interface StallCandidate {
             set.pending().forEach(pending -> waits.add(new OperationWait(set, pending)));
             Pending join = set.join();
             if (join != null) {
-                waits.add(new JoinWait(set, join));
+                waits.add(join.isJoin() ? new JoinWait(set, join) : new FailedStepWait(set, join));
             }
         }
         Pending change = own.processSetChanges().pending();
@@ -94,9 +94,9 @@ sealed interface StallCandidate {
         }
     }
 
-    /// A join, or the end of a failed step, that some ranks have not called. After a join they may train
-    /// for hours, and this rank takes part in that. So the wait counts from the last batch, and is not a stall while an operation is
-    /// in flight or while a missing rank makes progress in another process set.
+    /// A join that some ranks have not called. They may train for hours, and this rank takes part in that.
+    /// So the wait counts from the last batch, and is not a stall while an operation is in flight or
+    /// while a missing rank makes progress in another process set.
     record JoinWait(ProcessSetReport set, Pending join) implements StallCandidate {
         /// Ranks complete a batch, and report it, at slightly different times.
         private static final long SLACK_MILLIS = 500;
@@ -120,6 +120,36 @@ sealed interface StallCandidate {
         public String summary() {
             return "%s has waited for %d s, in which no rank did anything: called"
                     .formatted(join.operation(), millis() / 1000);
+        }
+
+        @Override
+        public int processSet() {
+            return set.id();
+        }
+    }
+
+    /// The end of a failed step that some ranks have not called. Their operations fail meanwhile, so they
+    /// have to call it soon.
+    record FailedStepWait(ProcessSetReport set, Pending failStep) implements StallCandidate {
+        @Override
+        public String key() {
+            return "failed step %d %d".formatted(set.id(), set.progress().completed());
+        }
+
+        @Override
+        public long millis() {
+            return failStep.millis();
+        }
+
+        @Override
+        public Stall stall(StateReport state, long warnMillis) {
+            return state.joinStall(set, 0);
+        }
+
+        @Override
+        public String summary() {
+            return "a failed step has not ended for %d s: failStep called"
+                    .formatted(millis() / 1000);
         }
 
         @Override

@@ -17,9 +17,6 @@ public record StateReport(List<@Nullable RankReport> reports) {
     /// The number of operations shown per rank.
     private static final int MAX_SHOWN = 6;
 
-    /// The name of a pending join; others are ends of failed steps.
-    private static final String JOIN = "join";
-
     /// Requests the state of all ranks.
     public static StateReport collect(ControlPlane control) {
         List<@Nullable RankReport> reports = new ArrayList<>();
@@ -182,9 +179,7 @@ public record StateReport(List<@Nullable RankReport> reports) {
     private static String inFlight(ProcessSetReport set) {
         Pending join = set.join();
         if (join != null) {
-            return (join.name().equals(JOIN)
-                            ? "has joined (%.1f s)"
-                            : "has called failStep (%.1f s)")
+            return (join.isJoin() ? "has joined (%.1f s)" : "has called failStep (%.1f s)")
                     .formatted(join.millis() / 1000.0);
         }
         if (set.pending().isEmpty()) {

@@ -108,6 +108,22 @@ final class StallInspectorTest {
         assertThat(shutdowns).isEmpty();
     }
 
+    /// Also while the other ranks compute: they have to call it soon.
+    @Test
+    void aFailedStepThatDoesNotEndIsReportedInItsOwnWords() {
+        reports.set(0, in(set(0, 7, 90, since("failStep", 61))));
+        reports.set(1, computing(1));
+        reports.set(2, in(set(0, 7, 90, since("failStep", 30))));
+        inspect();
+        inspect();
+        assertThat(warnings)
+                .singleElement()
+                .asString()
+                .contains(
+                        "a failed step has not ended for 61 s: failStep called on ranks 0, 2, missing on rank 1")
+                .doesNotContain("join");
+    }
+
     @Test
     void threadsOfMissingRankAreShown() {
         ProgramThread thread =

@@ -7,6 +7,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientGroups;
 import org.horovod4j.optim.GradientSettings;
+import org.horovod4j.tensorflow.kernel.KernelMode;
+import org.horovod4j.tensorflow.kernel.OpKernels;
 import org.horovod4j.training.CommunicatorProvider;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
@@ -68,6 +70,23 @@ public final class DistributedOptimizer extends Optimizer {
         this.base = Ops.create(graph);
         this.gradientNodes = new GradientNodes(base, settings, ranks, builder.sparse);
         checkFinish(optimizer, settings);
+        checkKernels();
+    }
+
+    /// Without our ops a step is two runs with collectives in between.
+    private void checkKernels() {
+        if (OpKernels.register(ranks.settings().tensorFlowKernels()).mode() != KernelMode.FETCH) {
+            return;
+        }
+        if (settings.backwardPassesPerStep() > 1 || settings.op() == ReduceOp.ADASUM) {
+            throw new UnsupportedOperationException(
+                    "%s needs collectives inside the graph, which this process cannot have (%s)"
+                            .formatted(
+                                    settings.op() == ReduceOp.ADASUM
+                                            ? "ADASUM"
+                                            : "backwardPassesPerStep",
+                                    org.horovod4j.option.Options.TENSORFLOW_KERNELS));
+        }
     }
 
     private static Graph graph(Optimizer optimizer) {

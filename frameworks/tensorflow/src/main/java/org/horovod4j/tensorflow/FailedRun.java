@@ -9,9 +9,12 @@ import org.tensorflow.GraphOperation;
 import org.tensorflow.Session;
 
 import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -26,13 +29,17 @@ import java.util.concurrent.Executor;
 ///
 /// A collective that this rank has submitted completes if all ranks have submitted it, and fails
 /// otherwise. With asynchronous kernels these have ended when `run()` throws, since TensorFlow waits
-/// for them. With blocking kernels some may be in flight until [#await] returns.
+/// for them; if it waits long, [RunCompletion] reports the failure. With blocking kernels some may be in flight until [#await] returns.
 public final class FailedRun {
     /// The messages of TensorFlow may contain whole shapes and graphs.
     private static final int MAX_REASON = 1_000;
 
     private static final Executor NEW_VIRTUAL_THREAD =
             task -> Thread.ofVirtual().name("hvd-failed-run").start(task);
+
+    /// Failures that were reported before `run()` has thrown; the program reports them later.
+    private static final Map<Communicator, CompletableFuture<Void>> EARLY =
+            Collections.synchronizedMap(new WeakHashMap<>());
 
     private final List<CompletableFuture<Void>> ends;
 
@@ -57,10 +64,31 @@ public final class FailedRun {
                 communicators.stream()
                         .map(
                                 communicator ->
-                                        CompletableFuture.runAsync(
-                                                () -> communicator.failStep(reason),
-                                                NEW_VIRTUAL_THREAD))
+                                        Optional.ofNullable(EARLY.remove(communicator))
+                                                .orElseGet(() -> failStep(communicator, reason)))
                         .toList());
+    }
+
+    private static CompletableFuture<Void> failStep(Communicator communicator, String reason) {
+        return CompletableFuture.runAsync(() -> communicator.failStep(reason), NEW_VIRTUAL_THREAD);
+    }
+
+    /// Starts to report the failure of a run that has not ended on this rank, because it waits for a
+    /// collective. A rank that has failed at another node waits for one of this rank.
+    static void reportEarly(Communicator communicator) {
+        EARLY.computeIfAbsent(
+                communicator,
+                _ ->
+                        failStep(
+                                communicator,
+                                "a node of its graph failed, and it still waited for a collective"));
+    }
+
+    /// A program that ran the graph again has not reported the failure before it.
+    static void forgetEarly(Communicator communicator) {
+        if (!EARLY.isEmpty()) {
+            EARLY.computeIfPresent(communicator, (_, end) -> end.isDone() ? null : end);
+        }
     }
 
     /// Waits until the run has failed on all ranks.

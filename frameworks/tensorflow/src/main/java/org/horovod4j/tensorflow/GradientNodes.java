@@ -7,7 +7,6 @@ import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.LaunchGroups;
 import org.horovod4j.tensorflow.kernel.Node;
 import org.tensorflow.Operand;
-import org.tensorflow.Operation;
 import org.tensorflow.Output;
 import org.tensorflow.op.Ops;
 import org.tensorflow.types.family.TNumber;
@@ -32,13 +31,13 @@ record GradientNodes(Ops tf, GradientSettings settings, RankGroup ranks, Predica
         HvdOps hvd = HvdOps.create(tf.withSubScope(settings.prefix()), ranks);
         List<Launch> launches = launches(hvd, gradients, op);
         // none depends on another, so all are submitted before TensorFlow waits for the first
-        List<Operation> nodes = Node.addAll(launches.stream().map(Launch::node).toList());
+        List<List<Output<?>>> nodes = Node.addAll(launches.stream().map(Launch::node).toList());
         List<NamedGradient> reduced = new ArrayList<>(gradients);
         for (int i = 0; i < launches.size(); i++) {
             List<Integer> members = launches.get(i).members;
             for (int j = 0; j < members.size(); j++) {
                 NamedGradient own = gradients.get(members.get(j));
-                Output<TNumber> output = nodes.get(i).output(j);
+                Output<TNumber> output = HvdOps.typed(nodes.get(i).get(j));
                 reduced.set(
                         members.get(j),
                         own.with(isSparse(own, op) ? averageOverPasses(output) : output));

@@ -12,7 +12,6 @@ import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.horovod4j.training.CommunicatorProvider;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Operation;
 import org.tensorflow.Output;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
@@ -113,7 +112,7 @@ public final class HvdOps {
     /// Reduces several tensors over all ranks as one group, when all of them are there.
     public <T extends TType> List<Output<T>> groupedAllreduce(
             List<? extends Operand<T>> inputs, AllreduceOptions options) {
-        return outputs(allreduceNode(inputs, options).add(), inputs.size());
+        return typed(allreduceNode(inputs, options).add());
     }
 
     Node allreduceNode(List<? extends Operand<?>> inputs, AllreduceOptions options) {
@@ -138,7 +137,7 @@ public final class HvdOps {
     /// @param op AVERAGE or SUM
     public <T extends TNumber> Output<T> sparseAllreduce(Operand<T> input, ReduceOp op) {
         checkRows("sparseAllreduce", input);
-        return sparseAllreduceNode(input, op).add().output(0);
+        return typed(sparseAllreduceNode(input, op).add().getFirst());
     }
 
     <T extends TNumber> Node sparseAllreduceNode(Operand<T> input, ReduceOp op) {
@@ -191,7 +190,7 @@ public final class HvdOps {
                     "there are no variables: broadcast them after the graph is built");
         }
         List<String> names = variables.stream().map(each -> each.op().name()).toList();
-        Operation node =
+        List<Output<?>> values =
                 new Node(
                                 tf.scope(),
                                 OpType.BROADCAST,
@@ -202,7 +201,7 @@ public final class HvdOps {
                         .add();
         List<Op> assigned = new ArrayList<>();
         for (int i = 0; i < variables.size(); i++) {
-            assigned.add(assign(variables.get(i), node.output(i)));
+            assigned.add(assign(variables.get(i), values.get(i)));
         }
         return tf.withControlDependencies(assigned).noOp();
     }
@@ -215,14 +214,14 @@ public final class HvdOps {
     /// Sends rows to each rank: the first `splits[0]` rows to rank 0, and so on.
     public <T extends TType> AlltoallOutputs<T> alltoall(Operand<T> input, Operand<TInt32> splits) {
         checkRows("alltoall", input);
-        Operation node =
+        List<Output<?>> outputs =
                 node(
                                 OpType.ALLTOALL,
                                 List.of(input, splits),
                                 List.of(type(input), DataType.DT_INT32),
                                 new CollectiveFunction.Alltoall(ranks))
                         .add();
-        return new AlltoallOutputs<>(node.output(0), node.output(1));
+        return new AlltoallOutputs<>(typed(outputs.get(0)), typed(outputs.get(1)));
     }
 
     /// Sends the same number of rows to each rank.
@@ -291,29 +290,32 @@ public final class HvdOps {
     }
 
     private Output<TInt32> scalar(String name, CollectiveFunction function) {
-        return new Node(
-                        tf.scope(),
-                        OpType.SCALAR,
-                        name,
-                        List.of(),
-                        List.of(DataType.DT_INT32),
-                        function)
-                .add()
-                .output(0);
+        return typed(
+                new Node(
+                                tf.scope(),
+                                OpType.SCALAR,
+                                name,
+                                List.of(),
+                                List.of(DataType.DT_INT32),
+                                function)
+                        .add()
+                        .getFirst());
     }
 
     /// Adds a node with one input, whose output has the same type.
     private <T extends TType> Output<T> sameType(
             OpType type, Operand<T> input, CollectiveFunction function) {
-        return node(type, List.of(input), List.of(type(input)), function).add().output(0);
+        return typed(node(type, List.of(input), List.of(type(input)), function).add().getFirst());
     }
 
-    private static <T extends TType> List<Output<T>> outputs(Operation node, int count) {
-        List<Output<T>> outputs = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            outputs.add(node.output(i));
-        }
-        return outputs;
+    /// The type of an output is that of its input.
+    @SuppressWarnings("unchecked")
+    static <T extends TType> Output<T> typed(Output<?> output) {
+        return (Output<T>) output;
+    }
+
+    private static <T extends TType> List<Output<T>> typed(List<Output<?>> outputs) {
+        return outputs.stream().map(HvdOps::<T>typed).toList();
     }
 
     private Node node(

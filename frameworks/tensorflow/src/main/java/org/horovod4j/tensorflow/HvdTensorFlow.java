@@ -8,6 +8,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.tensorflow.kernel.Failures;
+import org.horovod4j.tensorflow.kernel.OpKernels;
 import org.horovod4j.tensorflow.kernel.TensorTypes;
 import org.tensorflow.Graph;
 import org.tensorflow.Session;
@@ -53,6 +54,9 @@ public final class HvdTensorFlow {
     /// TensorFlow has GPUs. The ranks of a host share its processors: each computes with its part of
     /// them, or with the number of threads in `OMP_NUM_THREADS`.
     ///
+    /// If collectives block threads, there is one more for each of them, so that others can always start.
+    /// Call this when the graph is complete.
+    ///
     /// TensorFlow takes the number of threads from the first session of a process.
     public static ConfigProto config() {
         return config(Hvd.communicator());
@@ -63,12 +67,14 @@ public final class HvdTensorFlow {
         int share =
                 Runtime.getRuntime().availableProcessors() / Math.max(1, communicator.localSize());
         int threads = FrameworkSettings.of(communicator).openMpThreads().orElse(Math.max(1, share));
+        int blocked = OpKernels.blockedThreads();
         return ConfigProto.newBuilder()
                 .setGpuOptions(
                         GPUOptions.newBuilder()
                                 .setVisibleDeviceList(Integer.toString(communicator.localRank())))
                 .setIntraOpParallelismThreads(threads)
-                .setInterOpParallelismThreads(threads)
+                .setInterOpParallelismThreads(threads + blocked)
+                .setUsePerSessionThreads(blocked > 0) // the first session may need fewer
                 .build();
     }
 

@@ -24,12 +24,19 @@ import java.util.function.Consumer;
 /// A plan may hold an operation back until the rest of its batch is submitted. If a program does not
 /// run the rest, this rank must leave the plan, which happens only while a thread waits for the
 /// operation. So each communicator has a thread that waits for operations that take long.
+///
+/// If another node of the run fails, TensorFlow waits for the operation. Another rank may never submit it,
+/// because the run has failed there, too. So the failure is reported after some time.
 final class RunCompletion {
     private static final long IDLE_SECONDS = 10;
 
     /// After this time an operation counts as held back. Leaving a plan costs a step of longer backward
     /// passes little.
     private static final long HELD_BACK_NANOS = 250_000_000;
+
+    /// How long other ranks may take to submit an operation of a run that has failed here. If they do, the
+    /// run throws, and the program reports the failure with its reason.
+    private static final long CANCELLED_NANOS = 2_000_000_000;
 
     private static final Map<Communicator, Executor> WAITERS =
             Collections.synchronizedMap(new WeakHashMap<>());
@@ -42,7 +49,8 @@ final class RunCompletion {
             Handle<T> handle,
             Execution execution,
             Consumer<? super T> finish) {
-        Run<T> run = new Run<>(handle, execution, finish);
+        FailedRun.forgetEarly(communicator);
+        Run<T> run = new Run<>(communicator, handle, execution, finish);
         // First, because it may throw, and then the caller ends the execution.
         WAITERS.computeIfAbsent(communicator, _ -> waiter()).execute(run::awaitIfHeldBack);
         handle.whenDone(run);
@@ -50,12 +58,18 @@ final class RunCompletion {
 
     /// Ends the execution when it is called.
     private static final class Run<T> implements Runnable {
+        private final Communicator communicator;
         private final Handle<T> handle;
         private final Execution execution;
         private final Consumer<? super T> finish;
         private volatile boolean ended;
 
-        Run(Handle<T> handle, Execution execution, Consumer<? super T> finish) {
+        Run(
+                Communicator communicator,
+                Handle<T> handle,
+                Execution execution,
+                Consumer<? super T> finish) {
+            this.communicator = communicator;
             this.handle = handle;
             this.execution = execution;
             this.finish = finish;
@@ -78,11 +92,30 @@ final class RunCompletion {
             }
             try {
                 if (!ended) {
+                    Thread.ofVirtual().name("hvd-cancelled-run").start(this::reportIfCancelled);
                     Object _ = handle.join();
                 }
             } catch (HorovodException _) {
                 // the run of the node fails with it
             }
+        }
+
+        private void reportIfCancelled() {
+            while (!isCancelled()) {
+                if (ended) {
+                    return;
+                }
+                LockSupport.parkNanos(this, HELD_BACK_NANOS);
+            }
+            LockSupport.parkNanos(this, CANCELLED_NANOS);
+            if (!ended) {
+                FailedRun.reportEarly(communicator);
+            }
+        }
+
+        /// The flag is valid as long as the node is in flight.
+        private boolean isCancelled() {
+            return execution.isCancelled() && !ended;
         }
     }
 

@@ -9,6 +9,7 @@ import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.testsupport.TestJvm;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.Graph;
@@ -16,6 +17,7 @@ import org.tensorflow.Operand;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.exceptions.TensorFlowException;
+import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
@@ -126,5 +128,77 @@ class FailedStepIT {
             assertThat(HvdTensorFlow.failure((TensorFlowException) e))
                     .containsInstanceOf(MismatchException.class);
         }
+    }
+
+    /// Each rank has submitted the collective that the other one has not.
+    @Test
+    void ranksThatFailAtDifferentNodesContinue() {
+        List<Float> sums =
+                Launcher.processes(2)
+                        .jvmOptions(TestJvm.SHORT_LIVED)
+                        .options(
+                                Map.of(
+                                        "HOROVOD_STALL_CHECK_TIME_SECONDS", "30",
+                                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "60"))
+                        .run(FailedStepIT::failAtDifferentNodes);
+        assertThat(sums).containsExactly(30f, 30f);
+    }
+
+    private static float failAtDifferentNodes(Communicator comm) {
+        try (Graph graph = new Graph()) {
+            Ops tf = Ops.create(graph);
+            List<Placeholder<TFloat32>> inputs =
+                    List.of(tf.placeholder(TFloat32.class), tf.placeholder(TFloat32.class));
+            List<Operand<TFloat32>> sums =
+                    List.of(
+                            sumOfProduct(tf, inputs.get(0), "first"),
+                            sumOfProduct(tf, inputs.get(1), "second"));
+            Operand<TFloat32> total = tf.variable(tf.constant(0f));
+            Op step = tf.assignAdd(total, tf.math.add(sums.get(0), sums.get(1)));
+            try (Session session = new Session(graph, TWO_THREADS)) {
+                session.initialize();
+                for (int i = 0; i < 7; i++) {
+                    boolean fails = i == 2 || i == 5;
+                    int bad = (comm.rank() + i) % 2;
+                    try (TFloat32 one =
+                                    TFloat32.tensorOf(
+                                            Shape.of(1, 1), each -> each.setFloat(1, 0, 0));
+                            TFloat32 infinite =
+                                    TFloat32.tensorOf(
+                                            Shape.of(1500, 1500),
+                                            each -> each.setFloat(Float.POSITIVE_INFINITY, 7, 7))) {
+                        Session.Runner runner =
+                                session.runner()
+                                        .addTarget(step)
+                                        .feed(inputs.get(bad), fails ? infinite : one)
+                                        .feed(inputs.get(1 - bad), one);
+                        if (fails) {
+                            assertThatThrownBy(runner::run)
+                                    .hasMessageContaining(
+                                            "bad input of " + (bad == 0 ? "first" : "second"))
+                                    .satisfies(e -> HvdTensorFlow.failStep(session, e));
+                        } else {
+                            runner.run().close();
+                        }
+                    }
+                }
+                try (Result result = session.runner().fetch(total).run()) {
+                    return ((TFloat32) result.get(0)).getFloat();
+                }
+            }
+        }
+    }
+
+    /// An infinite input takes long, so that the other collective is submitted before the run fails.
+    private static Operand<TFloat32> sumOfProduct(Ops tf, Operand<TFloat32> input, String name) {
+        Operand<TFloat32> product =
+                tf.reduceSum(tf.linalg.matMul(input, input), tf.constant(new int[] {0, 1}));
+        return HvdTensorFlow.ops(tf)
+                .withName(name)
+                .allreduce(
+                        tf.math.mul(
+                                tf.debugging.checkNumerics(product, "bad input of " + name),
+                                tf.constant(1.5f)),
+                        ReduceOp.SUM);
     }
 }

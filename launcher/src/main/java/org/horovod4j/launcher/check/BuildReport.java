@@ -19,12 +19,21 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// The table of `horovodrun --check-build`.
 public final class BuildReport {
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
     private static final Duration TOOL_TIMEOUT = Duration.ofSeconds(10);
+
+    /// Loads TensorFlow twice.
+    private static final Duration KERNEL_CHECK_TIMEOUT = Duration.ofMinutes(5);
+
+    private static final String KERNEL_CHECK = "org.horovod4j.tensorflow.kernel.KernelCheck";
+
+    /// Starts the line that it prints.
+    private static final String KERNELS = "kernels: ";
 
     private static final List<Finding> BACKENDS =
             List.of(
@@ -67,10 +76,7 @@ public final class BuildReport {
         section(
                 text,
                 "Frameworks that Horovod4J trains with",
-                FrameworkLibrary.findAll(
-                        classPath,
-                        artifacts,
-                        new Environment(environment).get(Options.TENSORFLOW_KERNELS)));
+                FrameworkLibrary.findAll(classPath, artifacts, tensorFlowKernels(classPath)));
         section(text, "Backends", BACKENDS);
         section(text, "Controllers", controllers());
         section(text, "Transports", transports());
@@ -130,33 +136,64 @@ public final class BuildReport {
             return Finding.missing(what, "no %s on the PATH".formatted(name));
         }
         try {
-            return read.apply(tool, run(tool, argument));
+            return read.apply(
+                    tool, run(new ProcessBuilder(tool.toString(), argument), TOOL_TIMEOUT));
         } catch (IOException e) {
             return Finding.missing(what, "%s %s".formatted(tool, e.getMessage()));
         }
     }
 
     /// @throws IOException if it times out or fails
-    private static List<String> run(Path tool, String argument)
+    private static List<String> run(ProcessBuilder command, Duration timeout)
             throws IOException, InterruptedException {
         Process process =
-                new ProcessBuilder(tool.toString(), argument)
-                        .redirectErrorStream(true)
-                        .redirectInput(new File("/dev/null"))
-                        .start();
+                command.redirectErrorStream(true).redirectInput(new File("/dev/null")).start();
         try {
             // The output is far smaller than a pipe buffer, so it need not be read while the
             // process runs.
-            if (!process.waitFor(TOOL_TIMEOUT)) {
+            if (!process.waitFor(timeout)) {
                 throw new IOException("does not answer");
             }
-            if (process.exitValue() != 0) {
-                throw new IOException("fails with exit code " + process.exitValue());
-            }
             String text = new String(process.getInputStream().readAllBytes(), UTF_8);
-            return text.lines().filter(line -> !line.isBlank()).toList();
+            List<String> lines = text.lines().filter(line -> !line.isBlank()).toList();
+            if (process.exitValue() != 0) {
+                throw new IOException(
+                        "fails with exit code %d%s"
+                                .formatted(
+                                        process.exitValue(),
+                                        lines.isEmpty() ? "" : " (%s)".formatted(lines.getLast())));
+            }
+            return lines;
         } finally {
             process.destroyForcibly();
+        }
+    }
+
+    /// How collectives would run in a graph of TensorFlow. A program of our module tells it, in a process
+    /// of its own, since it loads TensorFlow.
+    private String tensorFlowKernels(ClassPath classPath) throws InterruptedException {
+        if (!OwnModule.isPresent(OwnModule.TENSORFLOW, classPath)) {
+            return "";
+        }
+        ProcessBuilder command =
+                new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "--enable-native-access=ALL-UNNAMED",
+                        "--sun-misc-unsafe-memory-access=allow",
+                        "-cp",
+                        classPath.entries().stream()
+                                .map(Path::toString)
+                                .collect(Collectors.joining(File.pathSeparator)),
+                        KERNEL_CHECK);
+        command.environment().putAll(environment);
+        try {
+            return run(command, KERNEL_CHECK_TIMEOUT).stream()
+                    .filter(line -> line.startsWith(KERNELS))
+                    .map(line -> line.substring(KERNELS.length()))
+                    .findFirst()
+                    .orElse("kernels unknown: %s does not name them".formatted(KERNEL_CHECK));
+        } catch (IOException e) {
+            return "kernels unknown: %s %s".formatted(KERNEL_CHECK, e.getMessage());
         }
     }
 

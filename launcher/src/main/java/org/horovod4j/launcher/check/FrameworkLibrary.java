@@ -1,8 +1,6 @@
 package org.horovod4j.launcher.check;
 
 import org.horovod4j.launcher.check.BuildReport.Finding;
-import org.horovod4j.option.GraphKernels;
-import org.horovod4j.option.Options;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -22,8 +20,6 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
     static final String TESTED_DJL = "0.35.1";
 
     static final String TESTED_TENSORFLOW = "1.1.0";
-
-    private static final String ASYNC_PLATFORM = "Linux amd64";
 
     private static final Map<String, Adapter> ADAPTERS =
             Map.of(
@@ -85,9 +81,9 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
     /// A line of the report for each framework. One is marked as supported if a module of ours
     /// adapts it and that module is there too.
     ///
-    /// @param tensorFlowKernels the user's choice
+    /// @param tensorFlowKernels how collectives would run in a graph of TensorFlow
     static List<Finding> findAll(
-            ClassPath classPath, Collection<Artifact> artifacts, GraphKernels tensorFlowKernels) {
+            ClassPath classPath, Collection<Artifact> artifacts, String tensorFlowKernels) {
         return ALL.stream()
                 .map(FrameworkLibrary::framework)
                 .distinct()
@@ -99,7 +95,7 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
             String framework,
             ClassPath classPath,
             Collection<Artifact> artifacts,
-            GraphKernels tensorFlowKernels) {
+            String tensorFlowKernels) {
         List<String> versions = new ArrayList<>();
         List<String> found = new ArrayList<>();
         for (FrameworkLibrary library : ALL) {
@@ -132,24 +128,7 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
                 framework,
                 text
                         + (isTested ? "; tested" : "; tested is only " + adapter.testedVersion)
-                        + (framework.equals(TENSORFLOW)
-                                ? "; " + describeKernels(tensorFlowKernels, isTested)
-                                : ""));
-    }
-
-    /// The kernels that the module for TensorFlow chooses. A test of the module compares both.
-    private static String describeKernels(GraphKernels choice, boolean isTested) {
-        if (choice == GraphKernels.BLOCKING) {
-            return "blocking kernels, as %s asks".formatted(Options.TENSORFLOW_KERNELS);
-        }
-        if (choice == GraphKernels.AUTO && !isTested) {
-            return "blocking kernels: asynchronous ones are tested only with that version; %s=async uses them"
-                    .formatted(Options.TENSORFLOW_KERNELS);
-        }
-        String platform = System.getProperty("os.name") + " " + System.getProperty("os.arch");
-        return platform.equals(ASYNC_PLATFORM)
-                ? "asynchronous kernels"
-                : "blocking kernels: asynchronous ones need " + ASYNC_PLATFORM;
+                        + (framework.equals(TENSORFLOW) ? "; " + tensorFlowKernels : ""));
     }
 
     private Optional<Artifact> find(Collection<Artifact> artifacts) {

@@ -3,33 +3,25 @@ package org.horovod4j.tensorflow.kernel;
 import org.horovod4j.DataType;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.tensorflow.kernel.KernelApi.NativeTensor;
 
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
-/// A run that one node starts and another one ends. Its outputs are in our memory until then.
+/// A run whose outputs are in our memory until they are asked for.
 final class BufferedExecution implements Execution {
-    private final KernelApi api;
-    private final List<NativeTensor> inputs = new ArrayList<>();
+    private final List<Tensor> inputs;
+    private final Runnable release;
     private final SortedMap<Integer, Tensor> outputs = new TreeMap<>();
-    private final CompletableFuture<SortedMap<Integer, Tensor>> result = new CompletableFuture<>();
+    private final CompletableFuture<List<Tensor>> result = new CompletableFuture<>();
 
-    /// @param context of the node that starts the run
-    BufferedExecution(KernelApi api, MemorySegment context) {
-        this.api = api;
-        try {
-            for (int i = 0; i < api.inputCount(context); i++) {
-                inputs.add(api.input(context, i));
-            }
-        } catch (RuntimeException | Error e) {
-            inputs.forEach(api::delete);
-            throw e;
-        }
+    /// @param release called when the inputs are not needed any more
+    BufferedExecution(List<Tensor> inputs, Runnable release) {
+        this.inputs = List.copyOf(inputs);
+        this.release = release;
     }
 
     @Override
@@ -39,7 +31,7 @@ final class BufferedExecution implements Execution {
 
     @Override
     public Tensor input(int index) {
-        return inputs.get(index).tensor();
+        return inputs.get(index);
     }
 
     @Override
@@ -57,35 +49,36 @@ final class BufferedExecution implements Execution {
     @Override
     public void complete() {
         try {
-            inputs.forEach(api::delete);
+            release.run();
         } finally {
-            result.complete(outputs);
+            result.complete(List.copyOf(outputs.values()));
         }
     }
 
     @Override
     public void fail(Throwable cause) {
         try {
-            inputs.forEach(api::delete);
+            release.run();
         } finally {
             result.completeExceptionally(cause);
         }
     }
 
-    /// Waits for the end and copies the outputs to those of the node that ends the run.
+    /// Waits for the end, but not longer.
     ///
+    /// @return whether it has ended
+    boolean await(Duration limit) {
+        CompletableFuture<Void> ended = result.handle((_, _) -> null);
+        return ended.completeOnTimeout(null, limit.toMillis(), TimeUnit.MILLISECONDS)
+                .thenApply(_ -> result.isDone())
+                .join();
+    }
+
+    /// Waits for the end.
+    ///
+    /// @return the outputs
     /// @throws java.util.concurrent.CompletionException the failure of the run
-    void finish(MemorySegment context) {
-        result.join()
-                .forEach(
-                        (index, tensor) -> {
-                            NativeTensor output =
-                                    api.output(context, index, tensor.dataType(), tensor.shape());
-                            try {
-                                output.tensor().segment().copyFrom(tensor.segment());
-                            } finally {
-                                api.delete(output);
-                            }
-                        });
+    List<Tensor> await() {
+        return result.join();
     }
 }

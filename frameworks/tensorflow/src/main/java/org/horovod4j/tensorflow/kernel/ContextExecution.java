@@ -14,14 +14,17 @@ import java.util.List;
 final class ContextExecution implements Execution {
     private final KernelApi api;
     private final MemorySegment context;
+    private final boolean isKnownBuild;
     private final Runnable done;
     private final @Nullable Tensor[] inputs;
     private final List<NativeTensor> held = new ArrayList<>();
 
     /// @param context of the run, which TensorFlow keeps until `done` is called
-    ContextExecution(KernelApi api, MemorySegment context, Runnable done) {
+    /// @param isKnownBuild whether our tests run with this build of TensorFlow
+    ContextExecution(KernelApi api, MemorySegment context, boolean isKnownBuild, Runnable done) {
         this.api = api;
         this.context = context;
+        this.isKnownBuild = isKnownBuild;
         this.done = done;
         this.inputs = new @Nullable Tensor[api.inputCount(context)];
     }
@@ -65,6 +68,11 @@ final class ContextExecution implements Execution {
     private Tensor hold(NativeTensor tensor) {
         held.add(tensor);
         return tensor.tensor();
+    }
+
+    @Override
+    public boolean isCancelled() {
+        return isKnownBuild && RunState.isCancelled(context);
     }
 
     @Override

@@ -22,6 +22,12 @@ public interface Execution {
     /// Creates an output. Its content is undefined.
     Tensor output(int index, DataType dataType, Shape shape);
 
+    /// Whether the run of the graph has failed at another node, if that is known. TensorFlow ends it when
+    /// this node has ended.
+    default boolean isCancelled() {
+        return false;
+    }
+
     /// Ends the run. All outputs have their content.
     void complete();
 

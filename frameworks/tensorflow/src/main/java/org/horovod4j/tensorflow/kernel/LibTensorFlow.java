@@ -21,7 +21,7 @@ import java.lang.invoke.MethodHandles;
 @SuppressWarnings("restricted") // native calls are the purpose of this file
 final class LibTensorFlow {
     /// The name that the library was built with: the dynamic linker finds the loaded copy by it.
-    private static final String NAME = "libtensorflow_framework.so.2";
+    static final String NAME = "libtensorflow_framework.so.2";
 
     /// The code of a failed step, as in gRPC.
     static final int INTERNAL = 13;

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/// Adds nodes of our ops to a graph, and reads their functions back.
+/// A collective in a graph.
 ///
 /// @param scope gives the name of the node, which is the name of its collective
 /// @param type of the op
@@ -33,50 +33,65 @@ public record Node(
     static final String DESCRIPTION = "description";
     static final String TENSOR_NAME = "tensor_name";
 
-    /// Adds the node and returns the operation that has its outputs.
-    ///
-    /// @throws UnsupportedOperationException when our ops cannot be registered in this process
-    public Operation add() {
+    /// Adds the node and returns its outputs.
+    public List<Output<?>> add() {
         return addAll(List.of(this)).getFirst();
     }
 
     /// Adds nodes whose inputs do not depend on each other. If collectives block threads, all of them
     /// are submitted before TensorFlow waits for the first: otherwise ranks with few threads might
     /// each wait for a collective that another rank has not submitted.
-    public static List<Operation> addAll(List<Node> nodes) {
+    ///
+    /// @return the outputs of each node
+    public static List<List<Output<?>>> addAll(List<Node> nodes) {
         OpKernels kernels = OpKernels.get();
-        List<Operation> added = new ArrayList<>();
-        switch (kernels.variant()) {
+        return switch (kernels.choice().mode()) {
             case ASYNC ->
-                    nodes.forEach(
-                            node ->
-                                    added.add(
-                                            node.builder(
-                                                            kernels,
-                                                            node.type.typeName(),
-                                                            node.newName())
-                                                    .build()));
-            case BLOCKING -> {
-                List<String> names = nodes.stream().map(Node::newName).toList();
-                List<Operation> starts = new ArrayList<>();
-                for (int i = 0; i < nodes.size(); i++) {
-                    Node node = nodes.get(i);
-                    starts.add(node.builder(kernels, node.type.startName(), names.get(i)).build());
-                }
-                for (int i = 0; i < nodes.size(); i++) {
-                    Node node = nodes.get(i);
-                    OperationBuilder builder =
-                            node.builder(kernels, node.type.waitName(), names.get(i) + "_wait");
-                    builder.addInput(starts.get(i).output(0));
-                    starts.forEach(builder::addControlInput);
-                    added.add(builder.build());
-                }
-            }
+                    nodes.stream()
+                            .map(
+                                    node ->
+                                            node.outputsOf(
+                                                    node.builder(
+                                                                    kernels,
+                                                                    node.type.typeName(),
+                                                                    node.newName())
+                                                            .build()))
+                            .toList();
+            case BLOCKING -> addPairs(kernels, nodes);
+            case FETCH ->
+                    nodes.stream().map(node -> FetchedNode.add(node, kernels.functions())).toList();
+        };
+    }
+
+    private static List<List<Output<?>>> addPairs(OpKernels kernels, List<Node> nodes) {
+        List<String> names = nodes.stream().map(Node::newName).toList();
+        List<Operation> starts = new ArrayList<>();
+        for (int i = 0; i < nodes.size(); i++) {
+            Node node = nodes.get(i);
+            starts.add(node.builder(kernels, node.type.startName(), names.get(i)).build());
+        }
+        List<List<Output<?>>> added = new ArrayList<>();
+        for (int i = 0; i < nodes.size(); i++) {
+            Node node = nodes.get(i);
+            OperationBuilder builder =
+                    node.builder(kernels, node.type.waitName(), names.get(i) + "_wait");
+            builder.addInput(starts.get(i).output(0));
+            starts.forEach(builder::addControlInput);
+            added.add(node.outputsOf(builder.build()));
+            kernels.functions().addBlocking(node.scope.env());
         }
         return added;
     }
 
-    private String newName() {
+    private List<Output<?>> outputsOf(Operation operation) {
+        List<Output<?>> all = new ArrayList<>();
+        for (int i = 0; i < outputs.size(); i++) {
+            all.add(operation.output(i));
+        }
+        return all;
+    }
+
+    String newName() {
         return scope.makeOpName(defaultName);
     }
 
@@ -84,19 +99,21 @@ public record Node(
         OperationBuilder builder = scope.env().opBuilder(typeName, name, scope);
         builder.addInputList(inputs.stream().map(Operand::asOutput).toArray(Output<?>[]::new));
         builder.setAttr(OUTPUT_TYPES, outputs.toArray(DataType[]::new));
-        builder.setAttr(FUNCTION, kernels.number(function));
+        builder.setAttr(FUNCTION, kernels.functions().number(scope.env(), function));
         builder.setAttr(DESCRIPTION, function.toString());
         builder.setAttr(TENSOR_NAME, name);
         return builder;
     }
 
-    /// The function of a node; empty for an op of TensorFlow.
+    /// The function of a node; empty for an op that is not part of a collective.
     public static Optional<NodeFunction> functionOf(GraphOperation node) {
-        return OpType.isOurs(node.type()) ? Optional.of(function(node)) : Optional.empty();
+        return OpType.isTypeName(node.type())
+                ? Optional.of(function(node))
+                : FetchedNode.of(node).map(FetchedNode::function);
     }
 
     /// The function of a node.
     public static NodeFunction function(GraphOperation node) {
-        return OpKernels.get().function(node.attributes().getAttrInt(FUNCTION));
+        return OpKernels.get().functions().get(node.attributes().getAttrInt(FUNCTION));
     }
 }

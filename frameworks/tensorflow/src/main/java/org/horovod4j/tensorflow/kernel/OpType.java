@@ -49,8 +49,8 @@ public enum OpType {
         return typeName + "Wait";
     }
 
-    /// Whether a type of nodes is one of ours.
-    public static boolean isOurs(String type) {
+    /// Whether nodes of this type run, submit or await a collective.
+    public static boolean isTypeName(String type) {
         return Arrays.stream(values())
                 .anyMatch(
                         each ->

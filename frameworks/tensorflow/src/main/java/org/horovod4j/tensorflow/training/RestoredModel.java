@@ -4,6 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.checkpoint.CheckpointFolder;
 import org.horovod4j.tensorflow.HvdOps;
 import org.horovod4j.tensorflow.HvdTensorFlow;
+import org.horovod4j.tensorflow.PreparedRun;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
 import org.tensorflow.Result;
@@ -55,7 +56,7 @@ final class RestoredModel implements AutoCloseable {
                                 communicator,
                                 "restore the model",
                                 () -> restoreNewest(session, variables, folder));
-                session.run(broadcast);
+                PreparedRun.of(session, broadcast).run();
                 int step = Integer.parseInt(metadata.getOrDefault(SessionCheckpoints.STEP, "0"));
                 return new RestoredModel(graph, session, model, step);
             } catch (RuntimeException | Error e) {

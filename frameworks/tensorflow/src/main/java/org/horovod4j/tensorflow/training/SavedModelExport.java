@@ -2,7 +2,7 @@ package org.horovod4j.tensorflow.training;
 
 import org.horovod4j.checkpoint.CheckpointFolder;
 import org.horovod4j.tensorflow.Variables;
-import org.horovod4j.tensorflow.kernel.OpType;
+import org.horovod4j.tensorflow.kernel.Node;
 import org.tensorflow.Graph;
 import org.tensorflow.GraphOperation;
 import org.tensorflow.Operand;
@@ -138,7 +138,7 @@ public final class SavedModelExport {
         graph.operations()
                 .forEachRemaining(
                         (GraphOperation node) -> {
-                            if (OpType.isOurs(node.type())) {
+                            if (Node.functionOf(node).isPresent()) {
                                 throw new IllegalStateException(
                                         """
                                         the model uses the collective '%s', which other programs do not have

@@ -6,13 +6,12 @@ import org.horovod4j.log.Log;
 import org.horovod4j.tensorflow.FailedRun;
 import org.horovod4j.tensorflow.HvdOps;
 import org.horovod4j.tensorflow.HvdTensorFlow;
+import org.horovod4j.tensorflow.PreparedRun;
 import org.horovod4j.tensorflow.Variables;
 import org.horovod4j.training.CommunicatorProvider;
 import org.horovod4j.training.LearningRate;
 import org.tensorflow.Graph;
-import org.tensorflow.Operand;
 import org.tensorflow.Output;
-import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
@@ -63,17 +62,18 @@ public final class TrainingSession implements AutoCloseable {
     static final int KEPT = 5;
 
     private final CommunicatorProvider communicators;
-    private final Op trainOp;
     private final Optional<SessionCheckpoints> checkpoints;
     private final OptionalInt lastStep;
     private final Optional<LearningRate> learningRate;
     private final Optional<LearningRateInputs> learningRateInputs;
     private final List<TrainingHook> hooks;
-    private final Op broadcast;
     private final Session session;
+    private final PreparedRun broadcast;
+    private final PreparedRun trainingRun;
 
-    private final List<Output<?>> fetches = new ArrayList<>();
+    /// What the hooks fetch, and its position in the result.
     private final Map<Output<?>, Integer> positions = new LinkedHashMap<>();
+
     private int step;
     private boolean isStopRequested;
     private Optional<FailedRun> failedRun = Optional.empty();
@@ -83,7 +83,6 @@ public final class TrainingSession implements AutoCloseable {
         Communicator communicator = builder.communicators.current();
         Graph graph = builder.graph;
         this.communicators = builder.communicators;
-        this.trainOp = builder.trainOp;
         VariableValues variables = new VariableValues(graph);
         this.checkpoints =
                 builder.folder.map(
@@ -94,10 +93,16 @@ public final class TrainingSession implements AutoCloseable {
         this.learningRate = builder.learningRate;
         this.learningRateInputs = learningRate.map(_ -> LearningRateInputs.of(graph));
         this.hooks = List.copyOf(builder.hooks);
-        this.broadcast = broadcast(graph, communicator, builder.local);
+        Op broadcastOp = broadcast(graph, communicator, builder.local);
+        for (TrainingHook hook : hooks) {
+            hook.fetches()
+                    .forEach(fetch -> positions.putIfAbsent(fetch.asOutput(), positions.size()));
+        }
         this.session =
                 new Session(
                         graph, builder.config.orElseGet(() -> HvdTensorFlow.config(communicator)));
+        this.broadcast = PreparedRun.of(session, broadcastOp);
+        this.trainingRun = PreparedRun.of(session, positions.keySet(), List.of(builder.trainOp));
     }
 
     private static Op broadcast(Graph graph, Communicator communicator, Predicate<String> local) {
@@ -121,14 +126,7 @@ public final class TrainingSession implements AutoCloseable {
                 checkpoints
                         .map(each -> each.restoreNewest(communicators.current(), session))
                         .orElse(0);
-        session.run(broadcast);
-        for (TrainingHook hook : hooks) {
-            for (Operand<?> fetch : hook.fetches()) {
-                if (positions.putIfAbsent(fetch.asOutput(), fetches.size()) == null) {
-                    fetches.add(fetch.asOutput());
-                }
-            }
-        }
+        broadcast.run();
         hooks.forEach(hook -> hook.atStart(this));
     }
 
@@ -194,19 +192,25 @@ public final class TrainingSession implements AutoCloseable {
     private void recover(FailedRun failed) {
         failed.await();
         failedRun = Optional.empty();
-        session.run(broadcast);
+        broadcast.run();
         step = communicators.current().broadcastObject("step after a failure", step, 0);
     }
 
     private void makeStep(Consumer<Session.Runner> feeds) {
-        Session.Runner runner = session.runner();
-        fetches.forEach(runner::fetch);
-        feeds.accept(runner);
-        List<org.tensorflow.Tensor> rates =
-                learningRateInputs
-                        .map(inputs -> inputs.feed(runner, learningRate.orElseThrow().at(step + 1)))
-                        .orElse(List.of());
-        try (Result result = runner.addTarget(trainOp).run()) {
+        List<org.tensorflow.Tensor> rates = new ArrayList<>();
+        try (PreparedRun.Values result =
+                trainingRun.run(
+                        runner -> {
+                            feeds.accept(runner);
+                            learningRateInputs.ifPresent(
+                                    inputs ->
+                                            rates.addAll(
+                                                    inputs.feed(
+                                                            runner,
+                                                            learningRate
+                                                                    .orElseThrow()
+                                                                    .at(step + 1))));
+                        })) {
             step++;
             TrainingStep done = new TrainingStep(this, positions, result);
             hooks.forEach(hook -> hook.afterStep(done));

@@ -1,8 +1,8 @@
 package org.horovod4j.tensorflow.training;
 
+import org.horovod4j.tensorflow.PreparedRun;
 import org.tensorflow.Operand;
 import org.tensorflow.Output;
-import org.tensorflow.Result;
 import org.tensorflow.Tensor;
 
 import java.util.Map;
@@ -11,10 +11,11 @@ import java.util.Map;
 public final class TrainingStep {
     private final TrainingSession session;
     private final Map<Output<?>, Integer> positions;
-    private final Result result;
+    private final PreparedRun.Values result;
 
     /// @param positions of fetched outputs in the result
-    TrainingStep(TrainingSession session, Map<Output<?>, Integer> positions, Result result) {
+    TrainingStep(
+            TrainingSession session, Map<Output<?>, Integer> positions, PreparedRun.Values result) {
         this.session = session;
         this.positions = positions;
         this.result = result;

@@ -7,12 +7,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import org.horovod4j.Tensor;
 import org.horovod4j.launcher.check.BuildReport;
-import org.horovod4j.option.GraphKernels;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Operation;
+import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.TensorFlow;
@@ -23,46 +22,59 @@ import org.tensorflow.types.TFloat32;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /// Which kernels are used, and the check of TensorFlow's callback.
 class OpKernelsTest {
-    private static final String PLATFORM = "Linux amd64";
-
-    @Test
-    void unknownVersionsUseBlockingKernels() {
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.AUTO, "2.18.0", PLATFORM)).isEmpty();
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.AUTO, "9.9.9", PLATFORM))
-                .hasValueSatisfying(
-                        reason ->
-                                assertThat(reason)
-                                        .contains(
-                                                "tested with TensorFlow 2.18.0, not with 9.9.9",
-                                                "HOROVOD_TENSORFLOW_KERNELS=async"));
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.ASYNC, "9.9.9", PLATFORM)).isEmpty();
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.ASYNC, "2.18.0", "Mac OS X aarch64"))
-                .hasValueSatisfying(
-                        reason -> assertThat(reason).contains("need Linux amd64, but this is Mac"));
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.BLOCKING, "2.18.0", PLATFORM))
-                .contains("HOROVOD_TENSORFLOW_KERNELS says so");
-    }
-
     @Test
     void versionOfTheBuildUsesAsynchronousKernels() {
-        assertThat(OpKernels.reasonAgainstAsync(GraphKernels.AUTO, TensorFlow.version(), PLATFORM))
-                .isEmpty();
-        assertThat(OpKernels.get().variant()).isEqualTo(NodeVariant.ASYNC);
+        assertThat(OpKernels.get().choice())
+                .hasToString("asynchronous kernels: they are tested with TensorFlow 2.18.0");
     }
 
     @Test
-    void checkBuildNamesTheKernelsThatAreUsed() throws Exception {
-        assertThat(OpKernels.get().variant()).isEqualTo(NodeVariant.ASYNC);
+    void selfTestPassesInANewProcess() {
+        assertThat(KernelSelfTest.runInNewProcess()).isEmpty();
+    }
+
+    @Test
+    void checkBuildRunsTheSelfTestAndNamesTheKernelsThatAreUsed() throws Exception {
         assertThat(
                         new BuildReport(Map.of("CLASSPATH", TestJvm.CLASS_PATH))
                                 .text("1.2", List.of(), List.of()))
-                .containsPattern("TensorFlow Java: API .*; tested; asynchronous kernels");
+                .containsPattern(
+                        "TensorFlow Java: API .*; tested; asynchronous kernels: they are tested with TensorFlow 2.18.0; the self-test passed");
+    }
+
+    /// A function may hold a communicator. The next graph removes those of graphs that are gone.
+    @Test
+    void functionsLiveAsLongAsTheirGraph() {
+        List<WeakReference<AddOne>> functions = new ArrayList<>();
+        for (int i = 0; i < 100 && !hasGone(functions); i++) {
+            functions.add(new WeakReference<>(useGraph()));
+            System.gc();
+        }
+        assertThat(functions).anyMatch(function -> function.get() == null);
+    }
+
+    private static boolean hasGone(List<WeakReference<AddOne>> functions) {
+        return functions.stream().anyMatch(function -> function.get() == null);
+    }
+
+    private static AddOne useGraph() {
+        AddOne function = new AddOne();
+        try (Graph graph = new Graph();
+                Session session = new Session(graph)) {
+            Ops tf = Ops.create(graph);
+            Output<?> output = addNode(tf, tf.constant(1f), function);
+            session.runner().fetch(output).run().close();
+        }
+        assertThat(function.inPlace).hasSize(1);
+        return function;
     }
 
     /// Adds 1 to its input, in place if it may.
@@ -91,14 +103,14 @@ class OpKernelsTest {
             Ops tf = Ops.create(graph);
             Placeholder<TFloat32> input = tf.placeholder(TFloat32.class);
             Operand<TFloat32> variable = tf.variable(tf.constant(5f));
-            Operation afterSum = addNode(tf, tf.math.add(input, input), toSum);
-            Operation afterVariable = addNode(tf, variable, toVariable);
+            Output<?> afterSum = addNode(tf, tf.math.add(input, input), toSum);
+            Output<?> afterVariable = addNode(tf, variable, toVariable);
             session.initialize();
             try (Result result =
                     session.runner()
                             .feed(input, fed)
-                            .fetch(afterSum.output(0))
-                            .fetch(afterVariable.output(0))
+                            .fetch(afterSum)
+                            .fetch(afterVariable)
                             .fetch(variable)
                             .run()) {
                 assertThat(result)
@@ -110,7 +122,7 @@ class OpKernelsTest {
         assertThat(toVariable.inPlace).containsExactly(false);
     }
 
-    private static Operation addNode(Ops tf, Operand<TFloat32> input, AddOne function) {
+    private static Output<?> addNode(Ops tf, Operand<TFloat32> input, AddOne function) {
         return new Node(
                         tf.scope(),
                         OpType.ALLREDUCE,
@@ -118,7 +130,8 @@ class OpKernelsTest {
                         List.of(input),
                         List.of(DataType.DT_FLOAT),
                         function)
-                .add();
+                .add()
+                .getFirst();
     }
 
     /// The pointers of another object are not functions of TensorFlow.

@@ -13,28 +13,32 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /// Two processes that use `Hvd`, as programs do.
 class TrainingSessionIT {
     @TempDir Path folder;
 
+    /// Each part with other kernels.
     @Test
     void jobContinuesFromTheCheckpointOfAnother() {
         Path whole = folder.resolve("whole");
         Path parts = folder.resolve("parts");
-        List<float[]> expected = job(whole, 40);
-        List<float[]> _ = job(parts, 25);
-        List<float[]> resumed = job(parts, 40);
+        List<float[]> expected = job(whole, 40, "async");
+        List<float[]> _ = job(parts, 15, "fetch");
+        List<float[]> _ = job(parts, 25, "blocking");
+        List<float[]> resumed = job(parts, 40, "fetch");
 
         assertThat(expected.get(0)).containsExactly(expected.get(1));
         assertThat(resumed.get(0)).containsExactly(expected.get(0));
         assertThat(resumed.get(1)).containsExactly(expected.get(0));
     }
 
-    private static List<float[]> job(Path checkpoints, int lastStep) {
+    private static List<float[]> job(Path checkpoints, int lastStep, String kernels) {
         String path = checkpoints.toString();
         return Launcher.processes(2)
                 .jvmOptions(TestJvm.SHORT_LIVED)
+                .options(Map.of("HOROVOD_TENSORFLOW_KERNELS", kernels))
                 .run(comm -> train(comm, Path.of(path), lastStep));
     }
 

@@ -1,0 +1,159 @@
+package org.horovod4j.tensorflow;
+
+import org.horovod4j.option.Options;
+import org.horovod4j.tensorflow.kernel.FetchedNode;
+import org.tensorflow.Graph;
+import org.tensorflow.GraphOperation;
+import org.tensorflow.Operand;
+import org.tensorflow.Output;
+import org.tensorflow.TensorFlow;
+import org.tensorflow.framework.optimizers.Optimizer;
+import org.tensorflow.op.Op;
+import org.tensorflow.proto.OpDef;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/// The parts of a run: one, or two with collectives in between.
+///
+/// @param collectives between the parts
+/// @param inputPositions of the inputs of collectives in the result of the first part
+/// @param fetchPositions of the values that the run returns
+record RunPhases(
+        List<Phase> all,
+        List<FetchedNode> collectives,
+        Map<String, Integer> inputPositions,
+        List<Position> fetchPositions) {
+    /// What a session runs at once.
+    record Phase(List<Output<?>> fetches, List<Op> targets) {
+        /// Fetches an output and returns its position. A session fetches it once.
+        private int fetch(Output<?> output) {
+            for (int i = 0; i < fetches.size(); i++) {
+                if (fetches.get(i).op().equals(output.op())
+                        && fetches.get(i).index() == output.index()) {
+                    return i;
+                }
+            }
+            fetches.add(output);
+            return fetches.size() - 1;
+        }
+    }
+
+    /// A value in the result of a part.
+    record Position(int phase, int index) {}
+
+    /// The ops that a run of some ops needs.
+    ///
+    /// @param collectives whose outputs are among them; what is behind these is not
+    private record Needed(Map<String, GraphOperation> operations, Set<FetchedNode> collectives) {
+        static Needed by(Collection<GraphOperation> wanted) {
+            Map<String, GraphOperation> operations = new LinkedHashMap<>();
+            Set<FetchedNode> collectives = new LinkedHashSet<>();
+            Deque<GraphOperation> next = new ArrayDeque<>(wanted);
+            while (!next.isEmpty()) {
+                GraphOperation each = next.pop();
+                if (operations.putIfAbsent(each.name(), each) != null) {
+                    continue;
+                }
+                FetchedNode collective = FetchedNode.of(each).orElse(null);
+                if (collective != null) {
+                    collectives.add(collective);
+                    continue;
+                }
+                each.inputs().forEach(input -> next.push((GraphOperation) input.op()));
+                each.controlInputs().forEach(next::push);
+            }
+            return new Needed(operations, collectives);
+        }
+    }
+
+    /// @throws UnsupportedOperationException when collectives depend on each other, or a variable would
+    ///     be changed in both parts
+    static RunPhases of(
+            Graph graph,
+            Collection<? extends Operand<?>> fetches,
+            Collection<? extends Op> targets) {
+        List<GraphOperation> wanted = new ArrayList<>();
+        fetches.forEach(fetch -> wanted.add((GraphOperation) fetch.op()));
+        targets.forEach(target -> wanted.add((GraphOperation) target.op()));
+        List<FetchedNode> collectives = List.copyOf(Needed.by(wanted).collectives);
+        List<Phase> phases = new ArrayList<>();
+        phases.add(new Phase(new ArrayList<>(), new ArrayList<>()));
+        Map<String, Integer> inputPositions = new HashMap<>();
+        if (!collectives.isEmpty()) {
+            phases.add(new Phase(new ArrayList<>(), new ArrayList<>()));
+            for (FetchedNode node : collectives) {
+                for (String input : node.inputs()) {
+                    inputPositions.put(input, phases.getFirst().fetch(graph.outputOrThrow(input)));
+                }
+            }
+        }
+        List<Position> fetchPositions = new ArrayList<>();
+        for (Operand<?> fetch : fetches) {
+            int phase = phaseOf((GraphOperation) fetch.op());
+            fetchPositions.add(new Position(phase, phases.get(phase).fetch(fetch.asOutput())));
+        }
+        targets.forEach(
+                target -> phases.get(phaseOf((GraphOperation) target.op())).targets.add(target));
+        if (phases.size() > 1) {
+            check(phases.getFirst(), phases.getLast());
+        }
+        return new RunPhases(phases, collectives, inputPositions, fetchPositions);
+    }
+
+    /// What depends on no collective is in the first part.
+    private static int phaseOf(GraphOperation operation) {
+        return Needed.by(List.of(operation)).collectives.isEmpty() ? 0 : 1;
+    }
+
+    private static Needed needed(Phase phase) {
+        List<GraphOperation> wanted = new ArrayList<>();
+        phase.fetches.forEach(fetch -> wanted.add((GraphOperation) fetch.op()));
+        phase.targets.forEach(target -> wanted.add((GraphOperation) target.op()));
+        return Needed.by(wanted);
+    }
+
+    private static void check(Phase first, Phase second) {
+        Needed before = needed(first);
+        if (!before.collectives.isEmpty()) {
+            throw unsupported(
+                    "a collective depends on the result of '%s'"
+                            .formatted(before.collectives.iterator().next().name()));
+        }
+        Map<String, OpDef> definitions =
+                TensorFlow.registeredOpList().getOpList().stream()
+                        .collect(Collectors.toMap(OpDef::getName, each -> each));
+        needed(second)
+                .operations
+                .values()
+                .forEach(
+                        each -> {
+                            if (before.operations.containsKey(each.name())
+                                    && hasEffect(definitions.get(each.type()))) {
+                                throw unsupported("'%s' would run twice".formatted(each.name()));
+                            }
+                        });
+    }
+
+    /// Whether an op changes a variable, or has another result in each run.
+    private static boolean hasEffect(OpDef definition) {
+        return !definition.getName().equals(Optimizer.VARIABLE_V2)
+                && (definition.getIsStateful()
+                        || definition.getInputArgList().stream().anyMatch(OpDef.ArgDef::getIsRef));
+    }
+
+    private static UnsupportedOperationException unsupported(String reason) {
+        return new UnsupportedOperationException(
+                "this run cannot be divided in a part before and a part after its collectives, as %s=fetch asks: %s"
+                        .formatted(Options.TENSORFLOW_KERNELS, reason));
+    }
+}

@@ -1,0 +1,71 @@
+package org.horovod4j.tensorflow.kernel;
+
+import org.tensorflow.ExecutionEnvironment;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.WeakHashMap;
+
+/// What the nodes of all graphs in this process do. A function lives as long as its graph: it may hold a
+/// communicator.
+final class NodeFunctions {
+    private final Map<ExecutionEnvironment, GraphFunctions> graphs = new WeakHashMap<>();
+    private long count;
+
+    /// The functions of a graph. They have no references to it.
+    private static final class GraphFunctions {
+        private final Map<NodeFunction, Long> numbers = new HashMap<>();
+        private final Map<Long, NodeFunction> functions = new HashMap<>();
+        private final Map<String, FetchedNode> fetchedNodes = new HashMap<>();
+        private int blocking;
+    }
+
+    private GraphFunctions of(ExecutionEnvironment graph) {
+        return graphs.computeIfAbsent(graph, _ -> new GraphFunctions());
+    }
+
+    /// The number of a function in the attributes of nodes. Equal functions of a graph have one number.
+    synchronized long number(ExecutionEnvironment graph, NodeFunction function) {
+        GraphFunctions ofGraph = of(graph);
+        return ofGraph.numbers.computeIfAbsent(
+                function,
+                _ -> {
+                    ofGraph.functions.put(count, function);
+                    return count++;
+                });
+    }
+
+    /// @throws IllegalStateException when there is none
+    synchronized NodeFunction get(long number) {
+        return graphs.values().stream()
+                .map(graph -> graph.functions.get(number))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElseThrow(
+                        () ->
+                                new IllegalStateException(
+                                        "an op of Horovod4J was built in another process, or its graph is gone; build it with HvdTensorFlow"));
+    }
+
+    /// Counts a node of a graph that can block a thread.
+    synchronized void addBlocking(ExecutionEnvironment graph) {
+        of(graph).blocking++;
+    }
+
+    /// How many nodes of all graphs can block a thread.
+    synchronized int blocking() {
+        return graphs.values().stream().mapToInt(graph -> graph.blocking).sum();
+    }
+
+    /// Adds a node that each op of a graph with one of its outputs stands for.
+    synchronized void add(ExecutionEnvironment graph, FetchedNode node) {
+        node.outputs().forEach(output -> of(graph).fetchedNodes.put(output, node));
+    }
+
+    /// @param operation the name of an op
+    synchronized Optional<FetchedNode> fetchedNode(ExecutionEnvironment graph, String operation) {
+        return Optional.ofNullable(of(graph).fetchedNodes.get(operation));
+    }
+}

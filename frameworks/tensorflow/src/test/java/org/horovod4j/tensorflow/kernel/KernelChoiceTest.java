@@ -1,0 +1,99 @@
+package org.horovod4j.tensorflow.kernel;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.option.GraphKernels;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/// Which kernels are used with which library.
+class KernelChoiceTest {
+    private static final KernelChoice.Library KNOWN = OpKernels.loadedLibrary();
+    private static final KernelChoice.Library OTHER_BUILD =
+            new KernelChoice.Library(KNOWN.version(), KNOWN.platform(), Optional.of("00ff"));
+    private static final KernelChoice.Library WITHOUT_BUILD =
+            new KernelChoice.Library(KNOWN.version(), KNOWN.platform(), Optional.empty());
+    private static final KernelChoice.Library UNKNOWN =
+            new KernelChoice.Library("9.9.9", KNOWN.platform(), KNOWN.build());
+    private static final KernelChoice.Library OTHER_PLATFORM =
+            new KernelChoice.Library(KNOWN.version(), "Mac OS X aarch64", KNOWN.build());
+
+    private static final Supplier<Optional<String>> PASSES = Optional::empty;
+    private static final Supplier<Optional<String>> FAILS = () -> Optional.of("it crashed");
+    private static final Supplier<Optional<String>> NOT_RUN =
+            () -> {
+                throw new AssertionError("the self-test runs");
+            };
+
+    @Test
+    void knownBuildNeedsNoSelfTest() {
+        assertThat(KernelChoice.of(GraphKernels.AUTO, KNOWN, NOT_RUN))
+                .hasToString("asynchronous kernels: they are tested with TensorFlow 2.18.0");
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, KNOWN, NOT_RUN).mode())
+                .isEqualTo(KernelMode.ASYNC);
+    }
+
+    @Test
+    void selfTestDecidesAboutAnotherBuildOfAKnownVersion() {
+        for (KernelChoice.Library library :
+                new KernelChoice.Library[] {OTHER_BUILD, WITHOUT_BUILD}) {
+            assertThat(KernelChoice.of(GraphKernels.AUTO, library, PASSES))
+                    .hasToString(
+                            "asynchronous kernels: their self-test passed with this build of TensorFlow 2.18.0");
+            assertThat(KernelChoice.of(GraphKernels.AUTO, library, FAILS))
+                    .hasToString(
+                            "blocking kernels: the self-test of asynchronous kernels failed: it crashed");
+        }
+    }
+
+    @Test
+    void unknownVersionBlocksUnlessItIsForcedAndPassesTheSelfTest() {
+        assertThat(KernelChoice.of(GraphKernels.AUTO, UNKNOWN, NOT_RUN))
+                .hasToString(
+                        "blocking kernels: asynchronous kernels are tested with TensorFlow 2.18.0, not with 9.9.9; HOROVOD_TENSORFLOW_KERNELS=async tries them");
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, PASSES).mode())
+                .isEqualTo(KernelMode.ASYNC);
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, FAILS).mode())
+                .isEqualTo(KernelMode.BLOCKING);
+    }
+
+    @Test
+    void otherPlatformsBlock() {
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, OTHER_PLATFORM, NOT_RUN))
+                .hasToString(
+                        "blocking kernels: asynchronous kernels need Linux amd64, but this is Mac OS X aarch64");
+    }
+
+    @Test
+    void userMayChooseAnother() {
+        assertThat(KernelChoice.of(GraphKernels.BLOCKING, KNOWN, NOT_RUN))
+                .hasToString("blocking kernels: HOROVOD_TENSORFLOW_KERNELS says so");
+        assertThat(KernelChoice.of(GraphKernels.FETCH, KNOWN, NOT_RUN))
+                .hasToString("fetch and feed: HOROVOD_TENSORFLOW_KERNELS says so");
+    }
+
+    @Test
+    void fallbacksAreRecognized() {
+        KernelChoice blocking = KernelChoice.of(GraphKernels.AUTO, UNKNOWN, NOT_RUN);
+        assertThat(blocking.isFallback(GraphKernels.AUTO)).isTrue();
+        assertThat(blocking.isFallback(GraphKernels.BLOCKING)).isFalse();
+        assertThat(KernelChoice.of(GraphKernels.AUTO, KNOWN, NOT_RUN).isFallback(GraphKernels.AUTO))
+                .isFalse();
+    }
+
+    @Test
+    void fileThatIsNoLibraryHasNoBuild() throws Exception {
+        Path file = Files.createTempFile("no-library", "");
+        try {
+            assertThat(LibraryBuild.of(file)).isEmpty();
+            Files.writeString(file, "text ".repeat(100));
+            assertThat(LibraryBuild.of(file)).isEmpty();
+        } finally {
+            Files.delete(file);
+        }
+    }
+}
