@@ -3,7 +3,7 @@
 /// Start with [ModuleRules] for the structure of the code, and with [TestJvm] and [Processes] for
 /// tests that start programs. [SimulatedHost] and [SshHosts] turn this machine into several.
 /// [ByteFuzzer] feeds changed bytes to decoders. [SlowCases] keeps cases for the slow tests.
-/// [ParsedTrace] reads timelines, and [ResourceUsage] finds leaks.
+/// [ElasticTestJob] runs elastic jobs. [ParsedTrace] reads timelines, and [ResourceUsage] finds leaks.
 ///
 /// - May depend on: `com.tngtech.archunit..`, `org.assertj..`, `org.awaitility..`,
 ///   `org.junit.jupiter..`.
