@@ -25,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /// Random operations of all kinds, in rounds of any length and order. Some rounds repeat often
-/// enough to become a plan. From time to time there is a mismatch, a join, or a new process set.
+/// enough to become a plan. From time to time there is a mismatch, a join, a failed step, or a new process set.
 ///
 /// `common` decides what is done, equally on all ranks. `own` decides when and in which order.
 final class RandomOperations {
@@ -58,6 +58,7 @@ final class RandomOperations {
             case 1 -> joinEarly();
             case 2 -> useProcessSet();
             case 3 -> comm.barrier();
+            case 4 -> failStep();
             default -> {} // on with the next round
         }
     }
@@ -178,6 +179,35 @@ final class RandomOperations {
             assertAll(sum, 100, comm.size() * (comm.size() - 1) / 2 - early);
         }
         assertThat(comm.join()).isNotEqualTo(early);
+    }
+
+    /// A step fails on one rank or on several, each of which has submitted some of its operations.
+    private void failStep() {
+        int operations = 1 + common.nextInt(8);
+        int[] submitted = new int[comm.size()];
+        Arrays.setAll(
+                submitted, _ -> common.nextBoolean() ? operations : common.nextInt(operations + 1));
+        int complete = Arrays.stream(submitted).min().orElseThrow();
+        List<Handle<Tensor>> handles = new ArrayList<>();
+        for (int i = 0; i < submitted[comm.rank()]; i++) {
+            handles.add(comm.allreduceAsync("failed " + i, filled(100, comm.rank()), ReduceOp.SUM));
+        }
+        if (submitted[comm.rank()] < operations || own.nextBoolean()) {
+            comm.failStep("a random failure");
+        } else {
+            handles.subList(complete, operations).forEach(RandomOperations::assertFailed);
+            comm.failStep("of another rank");
+        }
+        handles.stream().skip(complete).forEach(RandomOperations::assertFailed);
+        for (Handle<Tensor> handle : handles.subList(0, complete)) {
+            assertAll(handle.join(), 100, comm.size() * (comm.size() - 1) / 2);
+        }
+    }
+
+    private static void assertFailed(Handle<Tensor> handle) {
+        assertThatThrownBy(handle::join)
+                .isInstanceOf(MismatchException.class)
+                .hasMessageContaining("has failed: ");
     }
 
     private void useProcessSet() {
