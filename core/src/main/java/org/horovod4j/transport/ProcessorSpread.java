@@ -1,6 +1,7 @@
 package org.horovod4j.transport;
 
 import org.horovod4j.natives.ProcessorSet;
+import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,6 +17,9 @@ import java.util.BitSet;
 /// Before it sleeps, it checks whether another rank has written the same one. It stays free to run on
 /// all its processors; a rank that is bound to one stays there.
 ///
+/// A rank stays on its memory node if it can. It was the first to write its region, so Linux has placed
+/// the region there.
+///
 /// What a rank has written may be old. Then another rank moves without need, which costs some
 /// microseconds once.
 final class ProcessorSpread {
@@ -27,6 +31,10 @@ final class ProcessorSpread {
     private final MemorySegment[] words;
     private final int index;
     private final Clock clock;
+
+    /// Read before the first move. Most ranks never move.
+    private @Nullable MemoryNodes memoryNodes;
+
     private boolean moved;
     private long movedNanos;
 
@@ -55,7 +63,7 @@ final class ProcessorSpread {
         if (free.isEmpty()) {
             return;
         }
-        int chosen = choose(free);
+        int chosen = choose(nodes().preferred(free, processor));
         if (ProcessorSet.of(chosen).bindCurrentThread().isEmpty()) {
             publish(chosen);
             // Fails only if the process has lost all of them, and then the system has chosen
@@ -96,6 +104,15 @@ final class ProcessorSpread {
             }
         }
         return used;
+    }
+
+    private MemoryNodes nodes() {
+        MemoryNodes known = memoryNodes;
+        if (known == null) {
+            known = MemoryNodes.ofThisMachine();
+            memoryNodes = known;
+        }
+        return known;
     }
 
     /// Neighbouring ranks choose different ones, as several may move at once.
