@@ -54,7 +54,7 @@ record MemoryNodes(List<BitSet> nodes) {
     private static BitSet parse(String list) {
         BitSet processors = new BitSet();
         if (!list.isEmpty()) {
-            for (String range : list.split(",")) {
+            for (String range : list.split(",", -1)) {
                 String[] ends = range.split("-", 2);
                 int first = Integer.parseInt(ends[0]);
                 int last = ends.length == 1 ? first : Integer.parseInt(ends[1]);
