@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -125,7 +126,13 @@ public final class PreparedRun {
     private List<org.horovod4j.Tensor> inputs(FetchedNode node, Result fetched) {
         Map<String, Integer> positions = phases.inputPositions();
         return node.inputs().stream()
-                .map(input -> HvdTensorFlow.view((TType) fetched.get(positions.get(input))))
+                .map(
+                        input ->
+                                HvdTensorFlow.view(
+                                        (TType)
+                                                fetched.get(
+                                                        Objects.requireNonNull(
+                                                                positions.get(input), input))))
                 .toList();
     }
 

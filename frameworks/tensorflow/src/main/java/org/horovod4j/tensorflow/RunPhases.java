@@ -2,6 +2,7 @@ package org.horovod4j.tensorflow;
 
 import org.horovod4j.option.Options;
 import org.horovod4j.tensorflow.kernel.FetchedNode;
+import org.jspecify.annotations.Nullable;
 import org.tensorflow.Graph;
 import org.tensorflow.GraphOperation;
 import org.tensorflow.Operand;
@@ -144,8 +145,13 @@ record RunPhases(
                         });
     }
 
-    /// Whether an op changes a variable, or has another result in each run.
-    private static boolean hasEffect(OpDef definition) {
+    /// Whether an op may change a variable, or have another result in each run.
+    ///
+    /// @param definition null for a function of the graph
+    private static boolean hasEffect(@Nullable OpDef definition) {
+        if (definition == null) {
+            return true;
+        }
         return !definition.getName().equals(Optimizer.VARIABLE_V2)
                 && (definition.getIsStateful()
                         || definition.getInputArgList().stream().anyMatch(OpDef.ArgDef::getIsRef));
