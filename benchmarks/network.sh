@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures which share of a slow link between hosts an allreduce uses. Hosts are network namespaces of
-# this machine. Needs root, ip and tc with tbf, and a C compiler for a delay. See docs/benchmarks.md.
+# this machine. Needs root, ip and tc with tbf, and a C compiler. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 hosts=4
@@ -36,11 +36,12 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+[[ "$hosts" =~ ^([2-9]|1[0-6])$ ]] || die "--hosts: '$hosts' is no number from 2 to 16"
 bytes="$(numfmt --from=iec <<<"$size")"
 folder="$(mktemp -d)"
 forwarder=
 
-down() {
+delete_hosts() {
     [ -z "$forwarder" ] || kill "$forwarder" || true
     local host
     for ((host = 1; host <= hosts; host++)); do
@@ -52,9 +53,9 @@ down() {
 }
 
 # Hosts $link1, $link2 and so on, with addresses 10.77.0.1, 10.77.0.2 and so on, and interface eth0.
-up() {
+create_hosts() {
     [ "$(id -u)" -eq 0 ] || die "needs root"
-    local host wires=()
+    local host interfaces=()
     [ "$delay" != 0 ] || { ip link add "${link}br" type bridge && ip link set "${link}br" up; }
     gcc -O2 -D_GNU_SOURCE -o "$folder/delay" benchmarks/src/main/c/delay.c
     for ((host = 1; host <= hosts; host++)); do
@@ -67,15 +68,15 @@ up() {
         ip netns exec "$link$host" "$folder/delay" plain eth0
         tc -n "$link$host" qdisc replace dev eth0 root tbf rate "${rate}mbit" burst 32kb latency 100ms
         [ "$delay" != 0 ] || ip link set "$link$host-o" master "${link}br"
-        wires+=("$link$host-o")
+        interfaces+=("$link$host-o")
     done
     if [ "$delay" != 0 ]; then
-        chrt -f 2 "$folder/delay" "$delay" "${wires[@]}" & # before programs that spin
+        chrt -f 2 "$folder/delay" "$delay" "${interfaces[@]}" & # before programs that spin
         forwarder=$!
     fi
 }
 
-on() { # host command...
+on_host() { # host command...
     local host="$1"
     shift
     ip netns exec "$link$host" unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' sh "$link$host" "$@"
@@ -88,7 +89,7 @@ java_on_all() { # word...
         HOROVOD_RANK=$((host - 1)) HOROVOD_SIZE=$hosts HOROVOD_RENDEZVOUS_SERVER=rank0 \
             HOROVOD_RENDEZVOUS_ADDR=10.77.0.1 HOROVOD_RENDEZVOUS_PORT=7777 HOROVOD_SECRET_KEY="$secret" \
             HOROVOD_HOSTNAME="$link$host" HOROVOD_TRANSPORT=tcp HOROVOD_TCP_STREAMS="$streams" \
-            on "$host" "$java" --enable-native-access=ALL-UNNAMED --add-modules jdk.incubator.vector \
+            on_host "$host" "$java" --enable-native-access=ALL-UNNAMED --add-modules jdk.incubator.vector \
             -cp "$classpath" "${@//NUMBER/$((host - 1))}" &
         pids+=($!)
     done
@@ -108,7 +109,7 @@ openmpi() { # round
     printf '#!/bin/sh\nhost=${1##*.}\nshift\nexec ip netns exec %s$host unshare --uts sh -c "hostname %s$host && $*"\n' \
         "$link" "$link" >"$folder/agent"
     chmod +x "$folder/agent"
-    on 1 "$mpirun" --allow-run-as-root --mca plm_rsh_agent "$folder/agent" --mca pml ob1 \
+    on_host 1 "$mpirun" --allow-run-as-root --mca plm_rsh_agent "$folder/agent" --mca pml ob1 \
         --mca btl self,tcp --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 \
         -H "$addresses" -np "$hosts" "$folder/allreduce_openmpi" openmpi@tcp "$1" "$csv" 2 "$bytes"
 }
@@ -128,12 +129,13 @@ report() {
         }' "$csv" | sort
 }
 
-trap down EXIT
-if [ -z "${classpath:-}" ]; then build; find_java; fi
+trap delete_hosts EXIT
+build
+find_java
 secret="$(head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n')"
 csv="$folder/results.csv"
 addresses="$(seq -f 10.77.0.%g "$hosts" | paste -sd,)"
-up
+create_hosts
 programs=(ours plain)
 if find_openmpi && "$mpicc" -O3 -o "$folder/allreduce_openmpi" benchmarks/src/main/c/allreduce_mpi.c; then
     programs+=(openmpi)

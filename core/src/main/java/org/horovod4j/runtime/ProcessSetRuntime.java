@@ -108,8 +108,8 @@ final class ProcessSetRuntime {
             LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
             if (localGroup.size() == set.size()) {
                 localGroup.setSpansProcessSet();
-            } else {
-                idleStrategy.yieldForLinks();
+            } else if (localGroup.size() == 1) {
+                idleStrategy.waitForLinks();
             }
             control =
                     new HostControlLinks(

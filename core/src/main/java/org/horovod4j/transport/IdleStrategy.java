@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 /// Spinning reacts within a microsecond, but occupies a core that the awaited rank or a compiler
 /// thread may need. So the time to spin adapts: a wait that ends within a millisecond prolongs it, a
 /// wait that takes longer halves it. On an oversubscribed host (more ranks than cores), on a virtual
-/// thread, whose carrier other ranks may need, and for messages over connections, which the system
-/// needs a core to deliver, a wait yields instead. In the background, beside a program that computes,
+/// thread, whose carrier other ranks may need, and if all messages travel over connections, which the
+/// system needs a core to deliver, a wait yields instead. In the background, beside a program that computes,
 /// it soon sleeps.
 ///
 /// A rank of the same host ends a sleep as soon as it has something for this rank, if the system
@@ -48,7 +48,7 @@ public final class IdleStrategy implements AutoCloseable {
     private final Liveness liveness;
     private final Clock clock;
     private final boolean oversubscribed;
-    private boolean yieldsForLinks;
+    private boolean onlyLinks;
     private @Nullable SharedParker parker;
     private final LinkParker linkParker = new LinkParker();
     private @Nullable ProcessorSpread spread;
@@ -89,13 +89,14 @@ public final class IdleStrategy implements AutoCloseable {
     /// Lets links end the sleeps of this thread.
     ///
     /// @param awaited says which ones, each time before this thread sleeps
-    public void addLinks(Consumer<LinkParker> awaited) {
+    public void addLinkUser(Consumer<LinkParker> awaited) {
         linkParker.add(awaited);
     }
 
-    /// Waits yield from now on instead of spinning, because links connect some of the ranks.
-    public void yieldForLinks() {
-        yieldsForLinks = true;
+    /// From now on waits are for messages over links alone: they yield, then sleep until a link is ready.
+    /// Not for a rank that shares memory with others, because they could not end such a sleep.
+    public void waitForLinks() {
+        onlyLinks = true;
         reset();
         prepareWait();
     }
@@ -134,7 +135,7 @@ public final class IdleStrategy implements AutoCloseable {
     }
 
     private boolean spins() {
-        return !oversubscribed && !yieldsForLinks && !background;
+        return !oversubscribed && !onlyLinks && !background;
     }
 
     private void prepareWait() {
@@ -207,7 +208,7 @@ public final class IdleStrategy implements AutoCloseable {
 
     private boolean yieldsAfter(long waited) {
         if (!background && !waitSpins && waited < LINK_YIELD_NANOS) {
-            return true; // asking links would take as long as to yield
+            return true; // querying the links takes as long as a yield
         }
         return waited < yieldUntilNanos();
     }
@@ -230,7 +231,7 @@ public final class IdleStrategy implements AutoCloseable {
     }
 
     private boolean canParkForLinks() {
-        return !virtual && linkParker.canPark();
+        return onlyLinks && !virtual && linkParker.canPark();
     }
 
     private long maxSleepNanos() {

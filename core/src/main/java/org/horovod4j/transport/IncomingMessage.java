@@ -54,10 +54,10 @@ public final class IncomingMessage {
         return direct == null ? stepThroughBuffer(buffer) : stepDirect(direct);
     }
 
-    /// Waits for bytes, if that is what the last step lacked.
-    void await(LinkParker parker) {
+    /// Registers the link if the last step found it empty.
+    void registerWith(LinkParker parker) {
         if (linkEmpty) {
-            parker.awaitBytes(link);
+            parker.wakeOnReadable(link);
         }
     }
 

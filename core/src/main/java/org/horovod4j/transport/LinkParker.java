@@ -34,28 +34,29 @@ public final class LinkParker implements AutoCloseable {
     /// Opened before the first sleep. Many ranks never sleep for a link.
     private @Nullable Selector selector;
 
-    private long collections;
+    private long round;
     private boolean linkClosed;
     private boolean closed;
 
-    /// What a key is awaited for, and when that was last said.
+    /// What a key is awaited for, and in which round that was last registered.
     private static final class Interest {
         private int operations;
-        private long collection;
+        private long round;
     }
 
-    /// Adds a user of links. It calls [#awaitBytes] and [#awaitRoom] for the links that it waits for.
+    /// Adds a user of links. It calls [#wakeOnReadable] and [#wakeOnWritable] for the links that it
+    /// waits for.
     void add(Consumer<LinkParker> user) {
         users.add(user);
     }
 
     /// Bytes that arrive on the link end the sleep.
-    public void awaitBytes(Link link) {
+    public void wakeOnReadable(Link link) {
         await(link.receiveChannel(), SelectionKey.OP_READ);
     }
 
     /// Room to send over the link ends the sleep.
-    public void awaitRoom(Link link) {
+    public void wakeOnWritable(Link link) {
         await(link.sendChannel(), SelectionKey.OP_WRITE);
     }
 
@@ -65,9 +66,9 @@ public final class LinkParker implements AutoCloseable {
             return false;
         }
         try {
-            collect();
+            updateInterest();
         } catch (CancelledKeyException e) {
-            linkClosed = true; // by another thread, after the link was collected
+            linkClosed = true; // by another thread, after the link was registered
         }
         return linkClosed || !awaited.isEmpty();
     }
@@ -112,19 +113,19 @@ public final class LinkParker implements AutoCloseable {
         }
     }
 
-    private void collect() {
+    private void updateInterest() {
         List<SelectionKey> before = awaited;
         awaited = awaitedBefore;
+        awaited.clear();
         awaitedBefore = before;
         linkClosed = false;
-        collections++;
+        round++;
         users.forEach(user -> user.accept(this));
         for (SelectionKey key : before) {
-            if (key.isValid() && interest(key).collection != collections) {
+            if (key.isValid() && interest(key).round != round) {
                 key.interestOps(0);
             }
         }
-        before.clear();
         awaited.forEach(key -> key.interestOps(interest(key).operations));
     }
 
@@ -142,8 +143,8 @@ public final class LinkParker implements AutoCloseable {
             }
         }
         Interest interest = interest(key);
-        if (interest.collection != collections) {
-            interest.collection = collections;
+        if (interest.round != round) {
+            interest.round = round;
             interest.operations = 0;
             awaited.add(key);
         }

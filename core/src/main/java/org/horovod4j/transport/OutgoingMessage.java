@@ -96,10 +96,10 @@ public final class OutgoingMessage {
         return count > 0;
     }
 
-    /// Waits for room, if that is what the last step lacked.
-    void await(LinkParker parker) {
+    /// Registers the link if the last step found it full.
+    void registerWith(LinkParker parker) {
         if (linkFull) {
-            parker.awaitRoom(link);
+            parker.wakeOnWritable(link);
         }
     }
 

@@ -45,7 +45,7 @@ public final class PointToPoint implements AutoCloseable {
     public PointToPoint(Links links, IdleStrategy idleStrategy) {
         this.links = links;
         this.idleStrategy = idleStrategy;
-        idleStrategy.addLinks(this::awaitFirstMessages);
+        idleStrategy.addLinkUser(this::awaitFirstMessages);
     }
 
     /// Starts a collective: all messages until the next call carry `stamp`. Drops the messages that
@@ -167,11 +167,11 @@ public final class PointToPoint implements AutoCloseable {
     private void awaitFirstMessages(LinkParker parker) {
         OutgoingMessage out = waiting ? outgoing.peek() : null;
         if (out != null) {
-            out.await(parker);
+            out.registerWith(parker);
         }
         IncomingMessage in = waiting ? incoming.peek() : null;
         if (in != null) {
-            in.await(parker);
+            in.registerWith(parker);
         }
     }
 

@@ -17,7 +17,7 @@ import java.util.BitSet;
 /// Before it sleeps, it checks whether another rank has written the same one. It stays free to run on
 /// all its processors; a rank that is bound to one stays there.
 ///
-/// A rank stays on its memory node if it can. It was the first to write its region, so Linux has placed
+/// A rank stays on its NUMA node if it can. It was the first to write its region, so Linux has placed
 /// the region there.
 ///
 /// What a rank has written may be old. Then another rank moves without need, which costs some
@@ -33,7 +33,7 @@ final class ProcessorSpread {
     private final Clock clock;
 
     /// Read before the first move. Most ranks never move.
-    private @Nullable MemoryNodes memoryNodes;
+    private @Nullable NumaNodes numaNodes;
 
     private boolean moved;
     private long movedNanos;
@@ -63,7 +63,7 @@ final class ProcessorSpread {
         if (free.isEmpty()) {
             return;
         }
-        int chosen = choose(nodes().preferred(free, processor));
+        int chosen = choose(nodes().sameNode(free, processor));
         if (ProcessorSet.of(chosen).bindCurrentThread().isEmpty()) {
             publish(chosen);
             // Fails only if the process has lost all of them, and then the system has chosen
@@ -106,11 +106,11 @@ final class ProcessorSpread {
         return used;
     }
 
-    private MemoryNodes nodes() {
-        MemoryNodes known = memoryNodes;
+    private NumaNodes nodes() {
+        NumaNodes known = numaNodes;
         if (known == null) {
-            known = MemoryNodes.ofThisMachine();
-            memoryNodes = known;
+            known = NumaNodes.ofThisMachine();
+            numaNodes = known;
         }
         return known;
     }

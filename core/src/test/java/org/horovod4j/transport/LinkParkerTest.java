@@ -50,7 +50,7 @@ class LinkParkerTest {
 
     @Test
     void bytesEndTheSleep() throws Exception {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         Future<Boolean> ready = threads.submit(() -> park(FOREVER));
         one.send(1);
         assertThat(ready.get()).isTrue();
@@ -59,7 +59,7 @@ class LinkParkerTest {
     @Test
     void roomEndsTheSleep() throws Exception {
         long sent = one.fill();
-        awaited = each -> each.awaitRoom(one.second());
+        awaited = each -> each.wakeOnWritable(one.second());
         Future<Boolean> ready = threads.submit(() -> park(FOREVER));
         ByteBuffer received = ByteBuffer.allocate(1 << 16);
         for (long rest = sent; rest > 0; received.clear()) {
@@ -70,29 +70,29 @@ class LinkParkerTest {
 
     @Test
     void sleepIsLimited() {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         assertThat(park(SHORT)).isFalse();
     }
 
     /// Bytes for a later step must not keep the thread awake.
     @Test
     void linkThatIsNoLongerAwaitedDoesNotEndTheSleep() throws Exception {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         one.send(1);
         assertThat(park(FOREVER)).isTrue();
-        awaited = each -> each.awaitBytes(other.first());
+        awaited = each -> each.wakeOnReadable(other.first());
         assertThat(park(SHORT)).isFalse();
         awaited =
                 each -> {
-                    each.awaitBytes(other.first());
-                    each.awaitRoom(one.second());
+                    each.wakeOnReadable(other.first());
+                    each.wakeOnWritable(one.second());
                 };
         assertThat(park(FOREVER)).isTrue();
     }
 
     @Test
     void closedLinkEndsTheSleep() {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         assertThat(park(SHORT)).isFalse();
         one.close();
         assertThat(park(FOREVER)).isTrue();
@@ -100,7 +100,7 @@ class LinkParkerTest {
 
     @Test
     void endOfTheOtherRankEndsTheSleep() throws Exception {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         Future<Boolean> ready = threads.submit(() -> park(FOREVER));
         one.second().close();
         assertThat(ready.get()).isTrue();
@@ -109,13 +109,13 @@ class LinkParkerTest {
     @Test
     void linksThroughMemoryCannotEndASleep() {
         Link link = new PartialTransferLink(1);
-        awaited = each -> each.awaitBytes(link);
+        awaited = each -> each.wakeOnReadable(link);
         assertThat(parker.canPark()).isFalse();
     }
 
     @Test
     void closedLinksAreReleased() {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         assertThat(park(SHORT)).isFalse();
         one.close();
         parker.releaseClosedLinks();
@@ -124,7 +124,7 @@ class LinkParkerTest {
 
     @Test
     void closedParkerDoesNotPark() {
-        awaited = each -> each.awaitBytes(one.first());
+        awaited = each -> each.wakeOnReadable(one.first());
         parker.close();
         assertThat(parker.canPark()).isFalse();
     }

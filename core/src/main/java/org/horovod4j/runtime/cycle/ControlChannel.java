@@ -104,10 +104,10 @@ final class ControlChannel {
 
     /// Messages end a sleep of a thread that would read them.
     ///
-    /// @param reads whether it would
-    void await(LinkParker parker, boolean reads) {
+    /// @param reads whether this thread reads messages now
+    void registerWith(LinkParker parker, boolean reads) {
         if (reads || flushing) {
-            controlLinks.await(parker, flushing);
+            controlLinks.registerWith(parker, flushing);
         }
     }
 

@@ -50,18 +50,18 @@ final class ControlLink {
         return closed;
     }
 
-    /// Waits for bytes of the other rank, and for room if bytes are not sent yet.
-    void await(LinkParker parker) {
+    /// Registers the link for bytes of the other rank, and for room if bytes are not sent yet.
+    void registerWith(LinkParker parker) {
         if (!closed) {
-            parker.awaitBytes(link);
+            parker.wakeOnReadable(link);
         }
-        awaitRoom(parker);
+        wakeOnWritable(parker);
     }
 
     /// Waits for room if bytes are not sent yet.
-    void awaitRoom(LinkParker parker) {
+    void wakeOnWritable(LinkParker parker) {
         if (!silenced && sent < written) {
-            parker.awaitRoom(link);
+            parker.wakeOnWritable(link);
         }
     }
 

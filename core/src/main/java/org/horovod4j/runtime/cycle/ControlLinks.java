@@ -78,12 +78,12 @@ final class ControlLinks {
     /// Messages of other ranks end a sleep, and so does room for bytes that are not sent yet.
     ///
     /// @param forRoom whether only room ends it
-    void await(LinkParker parker, boolean forRoom) {
+    void registerWith(LinkParker parker, boolean forRoom) {
         for (ControlLink controlLink : controlLinks) {
             if (controlLink != null && forRoom) {
-                controlLink.awaitRoom(parker);
+                controlLink.wakeOnWritable(parker);
             } else if (controlLink != null) {
-                controlLink.await(parker);
+                controlLink.registerWith(parker);
             }
         }
     }

@@ -106,7 +106,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
                 new Follower(context, queue, planFollower, batchRunner, controlChannel::send);
         this.cycleThread = new CycleThread(threadFactory, this, queue, waitPredictor);
         state.setWaitHook(this::receiveInPlan);
-        idleStrategy.addLinks(this::awaitMessages);
+        idleStrategy.addLinkUser(this::awaitMessages);
     }
 
     private Follower follower() {
@@ -416,7 +416,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Messages end a sleep between batches, and in a plan. A batch that the coordinator has decided
     /// reads none, so messages that arrive early would only keep its thread awake.
     private void awaitMessages(LinkParker parker) {
-        controlChannel.await(parker, betweenBatches || planFollower.isInPlan());
+        controlChannel.registerWith(parker, betweenBatches || planFollower.isInPlan());
     }
 
     /// Called while a batch waits for other ranks: in a plan, a message may end the wait.

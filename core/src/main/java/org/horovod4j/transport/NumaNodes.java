@@ -1,6 +1,7 @@
 package org.horovod4j.transport;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,38 +9,38 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/// The memory nodes (NUMA) of this machine, each with its processors. A processor reaches the memory of
+/// The NUMA nodes of this machine, each with its processors. A processor reaches the memory of
 /// its own node faster than that of others.
 ///
 /// @param nodes the processors of each node
-record MemoryNodes(List<BitSet> nodes) {
+record NumaNodes(List<BitSet> nodes) {
     private static final Path LINUX = Path.of("/sys/devices/system/node");
 
-    MemoryNodes {
+    NumaNodes {
         nodes = List.copyOf(nodes);
     }
 
     /// The nodes of this machine; none where the system does not publish them.
-    static MemoryNodes ofThisMachine() {
+    static NumaNodes ofThisMachine() {
         return in(LINUX);
     }
 
     /// Reads the files `node<number>/cpulist` of a folder.
-    static MemoryNodes in(Path folder) {
+    static NumaNodes in(Path folder) {
         List<BitSet> nodes = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, "node[0-9]*")) {
             for (Path node : entries) {
                 nodes.add(parse(Files.readString(node.resolve("cpulist")).strip()));
             }
-        } catch (IOException | NumberFormatException e) {
-            return new MemoryNodes(List.of()); // not Linux, or a container without these files
+        } catch (IOException | DirectoryIteratorException | NumberFormatException e) {
+            return new NumaNodes(List.of()); // not Linux, or a container without these files
         }
-        return new MemoryNodes(nodes);
+        return new NumaNodes(nodes);
     }
 
     /// Those of `processors` that are on the same node as `processor`. All of them if there are none, or
     /// the node is not known.
-    BitSet preferred(BitSet processors, int processor) {
+    BitSet sameNode(BitSet processors, int processor) {
         for (BitSet node : nodes) {
             if (node.get(processor) && node.intersects(processors)) {
                 BitSet near = (BitSet) processors.clone();

@@ -12,7 +12,7 @@ import java.util.BitSet;
 import java.util.stream.IntStream;
 
 /// Machines as folders in the format of `/sys/devices/system/node`.
-class MemoryNodesTest {
+class NumaNodesTest {
     @TempDir private Path folder;
 
     private void node(int number, String processors) throws IOException {
@@ -31,9 +31,9 @@ class MemoryNodesTest {
         node(0, "0-3,8-11");
         node(1, "4-7,12");
         Files.createDirectory(folder.resolve("power")); // as Linux has beside the nodes
-        MemoryNodes nodes = MemoryNodes.in(folder);
-        assertThat(nodes.preferred(set(2, 5, 9, 12), 0)).isEqualTo(set(2, 9));
-        assertThat(nodes.preferred(set(2, 5, 9, 12), 7)).isEqualTo(set(5, 12));
+        NumaNodes nodes = NumaNodes.in(folder);
+        assertThat(nodes.sameNode(set(2, 5, 9, 12), 0)).isEqualTo(set(2, 9));
+        assertThat(nodes.sameNode(set(2, 5, 9, 12), 7)).isEqualTo(set(5, 12));
     }
 
     @Test
@@ -41,16 +41,16 @@ class MemoryNodesTest {
         node(0, "0-3");
         node(1, "4-7");
         node(2, ""); // memory without processors
-        MemoryNodes nodes = MemoryNodes.in(folder);
-        assertThat(nodes.preferred(set(5, 6), 0)).isEqualTo(set(5, 6));
-        assertThat(nodes.preferred(set(5, 6), 99)).isEqualTo(set(5, 6));
+        NumaNodes nodes = NumaNodes.in(folder);
+        assertThat(nodes.sameNode(set(5, 6), 0)).isEqualTo(set(5, 6));
+        assertThat(nodes.sameNode(set(5, 6), 99)).isEqualTo(set(5, 6));
     }
 
     @Test
     void unknownMachineHasNoPreference() throws IOException {
-        MemoryNodes none = MemoryNodes.in(folder.resolve("missing"));
-        assertThat(none.preferred(set(1, 2), 1)).isEqualTo(set(1, 2));
+        NumaNodes none = NumaNodes.in(folder.resolve("missing"));
+        assertThat(none.sameNode(set(1, 2), 1)).isEqualTo(set(1, 2));
         node(0, "not a list");
-        assertThat(MemoryNodes.in(folder).nodes()).isEmpty();
+        assertThat(NumaNodes.in(folder).nodes()).isEmpty();
     }
 }
