@@ -40,7 +40,9 @@ final class KernelSelfTest {
 
     private KernelSelfTest() {}
 
-    /// @return why the test failed; empty if it passed
+    /// Runs the test.
+    ///
+    /// @return why it failed; empty if it passed
     static Optional<String> runInNewProcess() {
         try {
             Process process =

@@ -19,6 +19,8 @@ final class LibraryBuild {
 
     private LibraryBuild() {}
 
+    /// Reads it from the file of a library.
+    ///
     /// @return hexadecimal; empty if the file has none, or is not a library of 64-bit Linux
     static Optional<String> of(Path library) throws IOException {
         try (FileChannel file = FileChannel.open(library)) {
