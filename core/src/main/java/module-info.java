@@ -31,25 +31,38 @@ module org.horovod4j.core {
     exports org.horovod4j.frame to
             org.horovod4j.launcher;
     exports org.horovod4j.log to
+            org.horovod4j.cuda,
             org.horovod4j.djl,
             org.horovod4j.launcher,
             org.horovod4j.libtorch,
+            org.horovod4j.nccl,
             org.horovod4j.tensorflow;
     exports org.horovod4j.natives to
+            org.horovod4j.cuda,
             org.horovod4j.djl,
             org.horovod4j.libtorch,
+            org.horovod4j.nccl,
             org.horovod4j.tensorflow;
     exports org.horovod4j.network to
             org.horovod4j.launcher;
     exports org.horovod4j.option to
+            org.horovod4j.cuda,
             org.horovod4j.djl,
             org.horovod4j.launcher,
             org.horovod4j.libtorch,
+            org.horovod4j.nccl,
             org.horovod4j.tensorflow;
     exports org.horovod4j.rendezvous to
             org.horovod4j.launcher;
     exports org.horovod4j.security to
             org.horovod4j.launcher;
+    exports org.horovod4j.spi to
+            org.horovod4j.cuda,
+            org.horovod4j.launcher,
+            org.horovod4j.nccl;
     exports org.horovod4j.text to
             org.horovod4j.launcher;
+
+    uses org.horovod4j.spi.BackendProvider;
+    uses org.horovod4j.spi.DeviceProvider;
 }

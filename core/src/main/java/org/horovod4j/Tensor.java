@@ -1,9 +1,12 @@
 package org.horovod4j;
 
+import org.jspecify.annotations.Nullable;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.Buffer;
 import java.util.Objects;
+import java.util.Optional;
 
 /// A view of memory as an array of numbers: segment, data type, shape and device.
 ///
@@ -19,15 +22,37 @@ import java.util.Objects;
 /// A tensor copies nothing: collectives read and write the array, buffer or segment that it was
 /// made of. Elements are contiguous, in row-major order and the byte order of the machine. Memory
 /// from [Communicator#allocate] is the fastest, because the ranks of a host share it.
+///
+/// ## Tensors on a device
+/// A tensor may be in the memory of a GPU. Frameworks pass the address of their own memory, and the
+/// stream that computes the elements; or [Communicator#allocate(Device, DataType, Shape)] allocates
+/// memory. The CPU cannot read it: methods that would do so throw, and [Communicator#copy] copies it.
+///
+/// ```java
+/// Tensor gradient = Tensor.of(Device.cuda(0), address, DataType.FLOAT32, Shape.of(64, 128));
+/// Handle<Tensor> sum = Hvd.allreduceAsync("gradient", gradient.readyOn(stream), ReduceOp.SUM);
+/// ```
 public final class Tensor {
     private static final long ALIGNMENT = 64;
 
-    private final MemorySegment segment;
+    /// Null on a device.
+    private final @Nullable MemorySegment segment;
+
     private final DataType dataType;
     private final Shape shape;
     private final Device device;
 
-    private Tensor(MemorySegment segment, DataType dataType, Shape shape, Device device) {
+    /// Null in main memory.
+    private final @Nullable DeviceMemory deviceMemory;
+
+    /// The memory of a tensor on a device.
+    ///
+    /// @param owner keeps the memory allocated while it is reachable; null if the program does
+    /// @param producer the stream that computes the elements; null if they are ready
+    private record DeviceMemory(
+            long address, @Nullable Object owner, @Nullable DeviceStream producer) {}
+
+    private Tensor(MemorySegment segment, DataType dataType, Shape shape) {
         long byteSize = Math.multiplyExact(shape.elementCount(), (long) dataType.byteSize());
         if (segment.byteSize() != byteSize) {
             throw new IllegalArgumentException(
@@ -41,7 +66,26 @@ public final class Tensor {
         this.segment = segment;
         this.dataType = Objects.requireNonNull(dataType, "dataType");
         this.shape = shape;
+        this.device = Device.HOST;
+        this.deviceMemory = null;
+    }
+
+    private Tensor(Device device, DeviceMemory memory, DataType dataType, Shape shape) {
+        if (device.isHost()) {
+            throw new IllegalArgumentException(
+                    "for a tensor in main memory, pass a memory segment instead of an address");
+        }
+        long byteSize = Math.multiplyExact(shape.elementCount(), (long) dataType.byteSize());
+        if (memory.address == 0 && byteSize > 0) {
+            throw new IllegalArgumentException(
+                    "a %s tensor of shape %s on %s needs memory, but its address is 0"
+                            .formatted(dataType, shape, device));
+        }
+        this.segment = null;
+        this.dataType = dataType;
+        this.shape = shape;
         this.device = device;
+        this.deviceMemory = memory;
     }
 
     /// A view of `segment`. Without `dimensions` it has one dimension with all elements.
@@ -54,13 +98,27 @@ public final class Tensor {
         return new Tensor(
                 segment,
                 dataType,
-                shape(segment.byteSize() / dataType.byteSize(), dimensions),
-                Device.HOST);
+                shape(segment.byteSize() / dataType.byteSize(), dimensions));
     }
 
     /// A view of `segment` with the given shape, which may be [Shape#SCALAR].
     public static Tensor of(MemorySegment segment, DataType dataType, Shape shape) {
-        return new Tensor(segment, dataType, shape, Device.HOST);
+        return new Tensor(segment, dataType, shape);
+    }
+
+    /// A view of memory of `device`, which the caller keeps allocated while the tensor is in use.
+    public static Tensor of(Device device, long address, DataType dataType, Shape shape) {
+        return new Tensor(device, new DeviceMemory(address, null, null), dataType, shape);
+    }
+
+    /// A view of memory of `device` that is allocated as long as `owner` is reachable.
+    public static Tensor of(
+            Device device, long address, DataType dataType, Shape shape, Object owner) {
+        return new Tensor(
+                device,
+                new DeviceMemory(address, Objects.requireNonNull(owner, "owner"), null),
+                dataType,
+                shape);
     }
 
     /// A view of `float32` values. Without `dimensions` it has one dimension.
@@ -119,8 +177,52 @@ public final class Tensor {
     }
 
     /// The memory of all elements.
+    ///
+    /// @throws IllegalStateException if the tensor is on a device, where the CPU cannot access it
     public MemorySegment segment() {
-        return segment;
+        MemorySegment memory = segment;
+        if (memory == null) {
+            throw notOnHost();
+        }
+        return memory;
+    }
+
+    private IllegalStateException notOnHost() {
+        return new IllegalStateException(
+                """
+                the CPU cannot access a tensor on %s: %s
+                Copy it to a tensor in main memory first, with Hvd.copy or Communicator.copy."""
+                        .formatted(device, this));
+    }
+
+    /// The address of the first element of a tensor on a device.
+    ///
+    /// @throws IllegalStateException if the tensor is in main memory: see [#segment]
+    public long deviceAddress() {
+        DeviceMemory memory = deviceMemory;
+        if (memory == null) {
+            throw new IllegalStateException("%s has no address on a device".formatted(this));
+        }
+        return memory.address;
+    }
+
+    /// The stream that computes the elements, as [#readyOn] has set it; empty if they are ready.
+    public Optional<DeviceStream> producer() {
+        return deviceMemory == null
+                ? Optional.empty()
+                : Optional.ofNullable(deviceMemory.producer);
+    }
+
+    /// The same tensor, whose elements are ready when `stream` has done what is launched on it now. An
+    /// operation that takes the tensor waits for that on the device, and not on the CPU.
+    public Tensor readyOn(DeviceStream stream) {
+        DeviceMemory memory = deviceMemory;
+        if (memory == null || !stream.device().equals(device)) {
+            throw new IllegalArgumentException(
+                    "%s is not ready on %s, which is on another device".formatted(this, stream));
+        }
+        return new Tensor(
+                device, new DeviceMemory(memory.address, memory.owner, stream), dataType, shape);
     }
 
     /// The type of all elements.
@@ -145,18 +247,30 @@ public final class Tensor {
 
     /// How many bytes its elements take.
     public long byteSize() {
-        return segment.byteSize();
+        return segment == null
+                ? shape.elementCount() * dataType.byteSize()
+                : segment.byteSize();
     }
 
     /// The same memory with another shape, which has the same number of elements.
     public Tensor reshape(long... dimensions) {
-        return new Tensor(segment, dataType, Shape.of(dimensions), device);
+        Shape other = Shape.of(dimensions);
+        DeviceMemory memory = deviceMemory;
+        if (memory == null) {
+            return new Tensor(segment(), dataType, other);
+        }
+        if (other.elementCount() != shape.elementCount()) {
+            throw new IllegalArgumentException(
+                    "%s cannot have the shape %s: the number of elements differs"
+                            .formatted(this, other));
+        }
+        return new Tensor(device, memory, dataType, other);
     }
 
     /// A tensor with the same elements in new memory outside the heap, which any thread may use.
     public Tensor copy() {
         Tensor copy = zeros(dataType, shape);
-        copy.segment.copyFrom(segment);
+        copy.segment().copyFrom(segment());
         return copy;
     }
 
@@ -219,7 +333,7 @@ public final class Tensor {
                     default ->
                             throw new IllegalArgumentException("not an array of numbers: " + array);
                 };
-        target.copyFrom(segment);
+        target.copyFrom(segment());
         return array;
     }
 

@@ -13,8 +13,13 @@ import java.util.List;
 ///
 /// Sizes are fixed at construction. The memory can change, so a plan that repeats creates its
 /// instances once. One thread at a time changes an instance; helper threads may read it meanwhile.
+///
+/// Tensors on a device have addresses instead of segments: [DeviceDriver#pack] packs them.
 public final class FusedTensors {
     private final DataType dataType;
+
+    /// The type in which elements are sent.
+    private final DataType wireType;
 
     /// The first element of each tensor in the fused array; the last entry is the total element
     /// count.
@@ -46,7 +51,21 @@ public final class FusedTensors {
     ///
     /// @param elementCounts the element count of each tensor
     public FusedTensors(DataType dataType, long... elementCounts) {
-        this(dataType, elementCounts, new long[elementCounts.length], elementCounts, null);
+        this(dataType, dataType, elementCounts);
+    }
+
+    /// Tensors that this rank receives completely.
+    ///
+    /// @param wireType the type in which elements are sent, for tensors on a device
+    /// @param elementCounts the element count of each tensor
+    public FusedTensors(DataType dataType, DataType wireType, long[] elementCounts) {
+        this(
+                dataType,
+                wireType,
+                elementCounts,
+                new long[elementCounts.length],
+                elementCounts,
+                null);
     }
 
     /// Tensors of which this rank receives a range of elements, as in a reducescatter.
@@ -56,17 +75,19 @@ public final class FusedTensors {
     /// @param outputEnds the first element after each tensor's output range
     public FusedTensors(
             DataType dataType, long[] elementCounts, long[] outputStarts, long[] outputEnds) {
-        this(dataType, elementCounts, outputStarts, outputEnds, null);
+        this(dataType, dataType, elementCounts, outputStarts, outputEnds, null);
     }
 
     private FusedTensors(
             DataType dataType,
+            DataType wireType,
             long[] elementCounts,
             long[] outputStarts,
             long[] outputEnds,
             long @Nullable [] rowElements) {
         this.rowElements = rowElements;
         this.dataType = dataType;
+        this.wireType = wireType;
         this.starts = new long[elementCounts.length + 1];
         for (int i = 0; i < elementCounts.length; i++) {
             starts[i + 1] = starts[i] + elementCounts[i];
@@ -84,7 +105,7 @@ public final class FusedTensors {
     public FusedTensors withDataType(DataType other) {
         long[] elementCounts = new long[memory.length];
         Arrays.setAll(elementCounts, i -> starts[i + 1] - starts[i]);
-        return new FusedTensors(other, elementCounts, outputStarts, outputEnds, rowElements);
+        return new FusedTensors(other, other, elementCounts, outputStarts, outputEnds, rowElements);
     }
 
     /// Tensors whose rows are distributed over the ranks, as in a reducescatter. The output range
@@ -105,7 +126,7 @@ public final class FusedTensors {
             from[i] = firstRow(shape.dimension(0), rank, size) * shape.rowElements();
             to[i] = firstRow(shape.dimension(0), rank + 1, size) * shape.rowElements();
         }
-        return new FusedTensors(dataType, elementCounts, from, to, rowElements);
+        return new FusedTensors(dataType, dataType, elementCounts, from, to, rowElements);
     }
 
     /// Whether the rows of all tensors are distributed over the ranks, as by [#forReducescatter].
@@ -142,6 +163,13 @@ public final class FusedTensors {
         memory[index].output = output;
     }
 
+    /// Sets the memory of tensor `index` on a device, as [#set] does for main memory. The caller has
+    /// checked its size.
+    public void setAddresses(int index, long input, long output) {
+        memory[index].input = MemorySegment.ofAddress(input);
+        memory[index].output = MemorySegment.ofAddress(output);
+    }
+
     /// Drops all references to memory, so that it can be garbage-collected.
     public void clear() {
         for (TensorMemory each : memory) {
@@ -152,6 +180,12 @@ public final class FusedTensors {
 
     public DataType dataType() {
         return dataType;
+    }
+
+    /// The type in which elements are sent: a smaller one if tensors on a device are compressed, else
+    /// [#dataType].
+    public DataType wireType() {
+        return wireType;
     }
 
     /// The number of tensors.
@@ -180,6 +214,26 @@ public final class FusedTensors {
 
     public MemorySegment output(int index) {
         return memory[index].output;
+    }
+
+    /// The address on the device that tensor `index` is read from.
+    public long inputAddress(int index) {
+        return memory[index].input.address();
+    }
+
+    /// The address on the device that the output range of tensor `index` is written to.
+    public long outputAddress(int index) {
+        return memory[index].output.address();
+    }
+
+    /// The first element of the output range of tensor `index`, counted from the tensor's start.
+    public long outputStart(int index) {
+        return outputStarts[index];
+    }
+
+    /// The first element after the output range of tensor `index`, counted from the tensor's start.
+    public long outputEnd(int index) {
+        return outputEnds[index];
     }
 
     /// Whether every output range is the whole tensor and every output is its input.

@@ -1,0 +1,54 @@
+package org.horovod4j.spi;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Device;
+import org.horovod4j.ReduceOp;
+
+import java.util.List;
+import java.util.Optional;
+
+/// Finds and creates a [DeviceBackend]. `ServiceLoader` finds the implementations, such as the one
+/// for NCCL in `horovod4j-nccl`.
+///
+/// The ranks of a process set choose a backend together, when they come to the first operation on a
+/// device: for each collective the provider with the highest [#preference] that all ranks have, that
+/// has no obstacle and whose backend has that collective; or the one that an option names. A provider
+/// is created in every job that has its jar: its constructor does nothing, and no method but
+/// [#create] throws.
+public interface BackendProvider {
+    /// The name in options, in the log and in traces, in capitals: `NCCL`.
+    String name();
+
+    /// The devices it works on.
+    Device.Kind kind();
+
+    /// Backends with a higher number are tried first. The backend of core that copies through the
+    /// host has 0.
+    int preference();
+
+    /// The capabilities of its backends: the nested interfaces of [DeviceBackend] that they implement.
+    List<Class<? extends DeviceBackend>> capabilities();
+
+    /// Whether its backends reduce tensors of this type with this op. If not, core asks the next
+    /// backend.
+    default boolean reduces(DataType dataType, ReduceOp op) {
+        return true;
+    }
+
+    /// What is there, as in `NCCL 2.28.3 in libnccl.so.2`, or what is missing: one line without a
+    /// full stop.
+    String describe();
+
+    /// Whether its library is there and can be used by this process.
+    boolean isAvailable();
+
+    /// Why it cannot be used for ranks on these devices; empty if it can. All ranks call this with the
+    /// same list, and must come to the same result.
+    Optional<String> obstacle(List<DevicePlace> places);
+
+    /// Creates the backend of a process set. All ranks of the set call this while they run the same
+    /// batch, so it may use [DeviceContext#host] to exchange what the ranks need of each other.
+    ///
+    /// @throws org.horovod4j.HorovodException if it fails, with the words of the library
+    DeviceBackend create(DeviceContext context);
+}
