@@ -31,6 +31,11 @@ record CombinedHandle<T>(List<? extends Handle<T>> handles) implements Handle<Li
         return results(handle -> handle.join(deadline.remaining()));
     }
 
+    @Override
+    public List<T> awaitOn(DeviceStream stream) {
+        return results(handle -> handle.awaitOn(stream));
+    }
+
     /// @param wait for one of them; a timeout ends the wait for all
     private List<T> results(Function<Handle<T>, T> wait) {
         List<T> results = new ArrayList<>(handles.size());

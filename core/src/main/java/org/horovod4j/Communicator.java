@@ -87,6 +87,15 @@ public interface Communicator extends AutoCloseable {
     /// memory stays valid after that, for as long as the program refers to it.
     Tensor allocate(DataType dataType, Shape shape);
 
+    /// A tensor of zeros in the memory of `device`, freed when the program no longer refers to it.
+    ///
+    /// @throws ConfigurationException if there is no such device, or no driver for it
+    Tensor allocate(Device device, DataType dataType, Shape shape);
+
+    /// Copies all elements of `source` to `target`, of which one or both may be on a device. Waits for
+    /// the streams of [Tensor#readyOn], and until the elements are copied. Other ranks take no part.
+    void copy(Tensor source, Tensor target);
+
     /// Reduces `input` over all ranks of the process set into `output`, which may be the same
     /// tensor.
     Handle<Tensor> allreduceAsync(

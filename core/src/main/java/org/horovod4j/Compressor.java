@@ -1,5 +1,7 @@
 package org.horovod4j;
 
+import java.util.Optional;
+
 /// Reduces a tensor over all ranks while sending less than all of it.
 ///
 /// A compressor decides how the tensor gets smaller, how the ranks' parts are combined and what is
@@ -29,4 +31,11 @@ public interface Compressor {
     ///     anything is sent
     Handle<Tensor> allreduceAsync(
             Communicator communicator, String name, Tensor tensor, ReduceOp op);
+
+    /// The type in which elements are sent, if a conversion is all that the compressor does. The backend
+    /// of a device converts them itself, and does not call [#allreduceAsync]. Empty if the compressor
+    /// does more, and so cannot be used for tensors on a device.
+    default Optional<DataType> wireType(DataType dataType) {
+        return Optional.empty();
+    }
 }

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /// A handle of what follows an operation: a function of its result, or a second operation.
 ///
@@ -20,6 +21,9 @@ final class DependentHandle<S, T> implements Handle<T> {
     private final Function<? super S, ? extends Handle<T>> next;
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Handle<T> second;
+
+    /// Whether the function was called before the first operation has ended on its device.
+    private volatile boolean calledEarly;
 
     private DependentHandle(Handle<S> first, Function<? super S, ? extends Handle<T>> next) {
         this.first = first;
@@ -55,17 +59,41 @@ final class DependentHandle<S, T> implements Handle<T> {
                 return false;
             }
             try {
-                follower = proceed();
+                follower = proceed(first::join);
             } finally {
                 lock.unlock();
             }
         }
-        return follower.isDone();
+        return follower.isDone() && (!calledEarly || first.isDone());
     }
 
     @Override
     public T join() {
-        return follow().join();
+        T result = follow().join();
+        if (calledEarly) {
+            S _ = first.join();
+        }
+        return result;
+    }
+
+    /// Calls the function when the first operation is launched: it must not read elements on a device.
+    @Override
+    public T awaitOn(DeviceStream stream) {
+        S launched;
+        try {
+            launched = first.awaitOn(stream);
+        } catch (RuntimeException _) {
+            return follow().join(); // which throws the same exception
+        }
+        Handle<T> follower;
+        lock.lock();
+        try {
+            calledEarly |= second == null;
+            follower = proceed(() -> launched);
+        } finally {
+            lock.unlock();
+        }
+        return follower.awaitOn(stream);
     }
 
     @Override
@@ -75,13 +103,19 @@ final class DependentHandle<S, T> implements Handle<T> {
         if (follower == null) {
             follower = followUntil(deadline);
         }
-        return follower.join(deadline.remaining());
+        T result = follower.join(deadline.remaining());
+        if (calledEarly) {
+            S _ = first.join(deadline.remaining());
+        }
+        return result;
     }
 
     @Override
     public Optional<HorovodException> failure() {
         Handle<T> follower = second;
-        return follower == null ? first.failure() : follower.failure();
+        return follower == null
+                ? first.failure()
+                : follower.failure().or(() -> calledEarly ? first.failure() : Optional.empty());
     }
 
     /// The second part, once the first is done.
@@ -93,7 +127,7 @@ final class DependentHandle<S, T> implements Handle<T> {
         awaitFirst();
         lock.lock();
         try {
-            return proceed();
+            return proceed(first::join);
         } finally {
             lock.unlock();
         }
@@ -121,7 +155,7 @@ final class DependentHandle<S, T> implements Handle<T> {
                     "the function that follows a collective has not ended in time");
         }
         try {
-            return proceed();
+            return proceed(first::join);
         } finally {
             lock.unlock();
         }
@@ -144,18 +178,19 @@ final class DependentHandle<S, T> implements Handle<T> {
         }
     }
 
-    private Handle<T> proceed() {
+    /// @param result of the first operation
+    private Handle<T> proceed(Supplier<S> result) {
         Handle<T> follower = second;
         if (follower == null) {
-            follower = start();
+            follower = start(result);
             second = follower;
         }
         return follower;
     }
 
-    private Handle<T> start() {
+    private Handle<T> start(Supplier<S> result) {
         try {
-            return next.apply(first.join());
+            return next.apply(result.get());
         } catch (HorovodException e) {
             return new FailedHandle<>(e);
         } catch (RuntimeException | Error e) {

@@ -24,6 +24,9 @@ import java.util.function.Function;
 ///
 /// Handles may be used from any thread.
 ///
+/// An operation on tensors of a device runs there after it was launched. [#join()] waits for its end;
+/// [#awaitOn] lets a stream of the device wait for it.
+///
 /// @param <T> what the operation returns
 public interface Handle<T> {
     /// Whether the operation has ended, with a result or a failure.
@@ -43,6 +46,20 @@ public interface Handle<T> {
     ///     in use, and this handle may be joined again.
     /// @throws HorovodException the failure, as in [#join()]
     T join(Duration timeout);
+
+    /// Lets `stream` wait for the result, instead of this thread: what is launched on `stream` from now
+    /// on runs after the operation. Waits only until the operation is launched on the device, which
+    /// needs all ranks to have submitted it. For a result in main memory it is the same as [#join()].
+    ///
+    /// If a rank is lost later, the stream continues with a result that is not valid. The next call of
+    /// Horovod4J on this rank then throws.
+    ///
+    /// @param stream a stream of the device of the result
+    /// @return the result, which work on `stream` may use
+    /// @throws HorovodException the failure, as in [#join()]
+    default T awaitOn(DeviceStream stream) {
+        return join();
+    }
 
     /// Why the operation failed; empty while it runs and after it succeeded.
     Optional<HorovodException> failure();

@@ -233,6 +233,16 @@ public final class Hvd {
         return communicator().allocate(dataType, shape);
     }
 
+    /// See [Communicator#allocate(Device, DataType, Shape)].
+    public static Tensor allocate(Device device, DataType dataType, Shape shape) {
+        return communicator().allocate(device, dataType, shape);
+    }
+
+    /// See [Communicator#copy].
+    public static void copy(Tensor source, Tensor target) {
+        communicator().copy(source, target);
+    }
+
     /// See [Communicator#allreduceAsync(String, Tensor, Tensor, AllreduceOptions)].
     public static Handle<Tensor> allreduceAsync(
             String name, Tensor input, Tensor output, AllreduceOptions options) {

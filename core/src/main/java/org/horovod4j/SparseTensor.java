@@ -25,6 +25,13 @@ public record SparseTensor(Tensor indices, Tensor values, Shape denseShape) {
             throw new IllegalArgumentException(
                     "the dense shape of a sparse tensor needs a first dimension, but it is a scalar");
         }
+        if (!indices.device().isHost() || !values.device().isHost()) {
+            throw new IllegalArgumentException(
+                    """
+                    a sparse tensor is in main memory, but its indices are on %s and its values on %s
+                    Copy them with Hvd.copy, or make a dense tensor of them."""
+                            .formatted(indices.device(), values.device()));
+        }
         long count = indices.elementCount();
         Shape expected = denseShape.withRows(count);
         if (!values.shape().equals(expected)) {

@@ -96,9 +96,7 @@ public final class Tensor {
                             .formatted(segment.byteSize(), dataType));
         }
         return new Tensor(
-                segment,
-                dataType,
-                shape(segment.byteSize() / dataType.byteSize(), dimensions));
+                segment, dataType, shape(segment.byteSize() / dataType.byteSize(), dimensions));
     }
 
     /// A view of `segment` with the given shape, which may be [Shape#SCALAR].
@@ -208,9 +206,20 @@ public final class Tensor {
 
     /// The stream that computes the elements, as [#readyOn] has set it; empty if they are ready.
     public Optional<DeviceStream> producer() {
-        return deviceMemory == null
-                ? Optional.empty()
-                : Optional.ofNullable(deviceMemory.producer);
+        return deviceMemory == null ? Optional.empty() : Optional.ofNullable(deviceMemory.producer);
+    }
+
+    /// The same tensor, whose elements are ready now: without the stream of [#readyOn]. Results of
+    /// operations are.
+    public Tensor ready() {
+        DeviceMemory memory = deviceMemory;
+        return memory == null || memory.producer == null
+                ? this
+                : new Tensor(
+                        device,
+                        new DeviceMemory(memory.address, memory.owner, null),
+                        dataType,
+                        shape);
     }
 
     /// The same tensor, whose elements are ready when `stream` has done what is launched on it now. An
@@ -247,9 +256,7 @@ public final class Tensor {
 
     /// How many bytes its elements take.
     public long byteSize() {
-        return segment == null
-                ? shape.elementCount() * dataType.byteSize()
-                : segment.byteSize();
+        return segment == null ? shape.elementCount() * dataType.byteSize() : segment.byteSize();
     }
 
     /// The same memory with another shape, which has the same number of elements.

@@ -1,5 +1,6 @@
 package org.horovod4j.compression;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.Handle;
@@ -28,9 +29,18 @@ final class CastAllreduce {
     private CastAllreduce() {}
 
     static Handle<Tensor> allreduceAsync(
-            Communicator communicator, String name, Tensor tensor, ReduceOp op, DataType narrow) {
-        if (!Compression.isCompressible(tensor.dataType())) {
+            Communicator communicator,
+            String name,
+            Tensor tensor,
+            ReduceOp op,
+            Compression compression) {
+        DataType narrow = compression.wireType(tensor.dataType()).orElseThrow();
+        if (narrow == tensor.dataType()) {
             return communicator.allreduceAsync(name, tensor, op);
+        }
+        if (!tensor.device().isHost()) { // its backend converts
+            return communicator.allreduceAsync(
+                    name, tensor, AllreduceOptions.of(op).withCompressor(compression));
         }
         return communicator
                 .allreduceAsync(name, narrow(tensor, narrow), op)

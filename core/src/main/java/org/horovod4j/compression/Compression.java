@@ -7,6 +7,8 @@ import org.horovod4j.Handle;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 
+import java.util.Optional;
+
 /// The compressors without state: one instance serves all tensors and communicators.
 ///
 /// `float32` and `float64` are sent as a smaller type and converted back. All other types are reduced
@@ -14,6 +16,11 @@ import org.horovod4j.Tensor;
 public enum Compression implements Compressor {
     /// Sends tensors as they are.
     NONE {
+        @Override
+        public Optional<DataType> wireType(DataType dataType) {
+            return Optional.of(dataType);
+        }
+
         @Override
         public Handle<Tensor> allreduceAsync(
                 Communicator communicator, String name, Tensor tensor, ReduceOp op) {
@@ -25,18 +32,28 @@ public enum Compression implements Compressor {
     /// every rank, so the loss scaler of every rank sees it.
     FP16 {
         @Override
+        public Optional<DataType> wireType(DataType dataType) {
+            return Optional.of(isCompressible(dataType) ? DataType.FLOAT16 : dataType);
+        }
+
+        @Override
         public Handle<Tensor> allreduceAsync(
                 Communicator communicator, String name, Tensor tensor, ReduceOp op) {
-            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, DataType.FLOAT16);
+            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, this);
         }
     },
 
     /// Sends floats as `bfloat16`: 8 significant bits and the range of `float32`.
     BF16 {
         @Override
+        public Optional<DataType> wireType(DataType dataType) {
+            return Optional.of(isCompressible(dataType) ? DataType.BFLOAT16 : dataType);
+        }
+
+        @Override
         public Handle<Tensor> allreduceAsync(
                 Communicator communicator, String name, Tensor tensor, ReduceOp op) {
-            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, DataType.BFLOAT16);
+            return CastAllreduce.allreduceAsync(communicator, name, tensor, op, this);
         }
     };
 

@@ -85,6 +85,13 @@ public final class TopK implements Compressor {
         if (!Compression.isCompressible(tensor.dataType())) {
             return communicator.allreduceAsync(name, tensor, op);
         }
+        if (!tensor.device().isHost()) {
+            throw new IllegalArgumentException(
+                    """
+                    allreduce of '%s': top-k compression works in main memory, but the tensor is on %s
+                    Use Compression.FP16 or BF16 there, or copy the tensor."""
+                            .formatted(name, tensor.device()));
+        }
         checkReducible(name, tensor, op);
         ErrorFeedback errorFeedback =
                 errorFeedbacks.computeIfAbsent(name, _ -> new ErrorFeedback());

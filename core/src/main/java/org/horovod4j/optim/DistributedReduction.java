@@ -48,6 +48,9 @@ record DistributedReduction(
         List<Handle<Tensor>> handles = new ArrayList<>();
         for (int i = 0; i < tensors.size(); i++) {
             Tensor tensor = tensors.get(i);
+            if (!tensor.device().isHost()) { // its backend scales and converts
+                return compressOnDevice(members, tensors);
+            }
             gradientArithmetic.scale(tensor, scale.prescale());
             handles.add(compressor.allreduceAsync(communicator, members.get(i), tensor, op));
         }
@@ -59,6 +62,16 @@ record DistributedReduction(
                             }
                             return dense(reduced);
                         });
+    }
+
+    private Handle<List<Gradient>> compressOnDevice(List<String> members, List<Tensor> tensors) {
+        AllreduceOptions options =
+                AllreduceOptions.of(op).withScale(scale).withCompressor(compressor);
+        List<Handle<Tensor>> handles = new ArrayList<>();
+        for (int i = 0; i < tensors.size(); i++) {
+            handles.add(communicator.allreduceAsync(members.get(i), tensors.get(i), options));
+        }
+        return Handle.allOf(handles).thenApply(DistributedReduction::dense);
     }
 
     private static List<Gradient> dense(List<Tensor> tensors) {

@@ -4,6 +4,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Tensor;
 import org.horovod4j.spi.JoinCounter;
 import org.horovod4j.text.RankList;
 import org.jspecify.annotations.Nullable;
@@ -79,7 +80,7 @@ final class ParameterCheck {
     }
 
     private void check(Communicator communicator) {
-        Map<String, Long> checksums = checksums();
+        Map<String, Long> checksums = checksums(communicator);
         long digest = digest(checksums);
         // the greatest digest, and the complement of the least one
         long[] extremes = {digest, ~digest};
@@ -99,7 +100,7 @@ final class ParameterCheck {
     /// @param rank in the job
     private record RankChecksums(int rank, Map<String, Long> byParameter) {}
 
-    private Map<String, Long> checksums() {
+    private Map<String, Long> checksums(Communicator communicator) {
         Map<String, Long> checksums = new LinkedHashMap<>();
         List<String> names = gradients.names();
         for (int i = 0; i < names.size(); i++) {
@@ -107,10 +108,23 @@ final class ParameterCheck {
                 String parameter = names.get(i);
                 gradients
                         .value(i)
-                        .ifPresent(value -> checksums.put(parameter, checksum(value.segment())));
+                        .ifPresent(
+                                value ->
+                                        checksums.put(
+                                                parameter,
+                                                checksum(onHost(communicator, value).segment())));
             }
         }
         return checksums;
+    }
+
+    private static Tensor onHost(Communicator communicator, Tensor value) {
+        if (value.device().isHost()) {
+            return value;
+        }
+        Tensor copy = Tensor.zeros(value.dataType(), value.shape());
+        communicator.copy(value, copy);
+        return copy;
     }
 
     private static long checksum(MemorySegment bytes) {

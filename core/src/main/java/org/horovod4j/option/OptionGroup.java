@@ -10,6 +10,7 @@ public enum OptionGroup {
     RENDEZVOUS("Rendezvous", "How the ranks find and authenticate each other."),
     TRANSPORT("Transport", "How data is sent between ranks."),
     COLLECTIVES("Collectives", "How results are computed. The defaults suit almost every job."),
+    DEVICES("GPUs", "Which backend runs collectives on tensors of a GPU; see [GPUs](gpus.md)."),
     FRAMEWORKS("Frameworks", "How Horovod4J uses the machine learning framework."),
     RUNTIME("The runtime", "When operations run, and which are fused."),
     STALLS(

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// All options. Those of rank, rendezvous and transport are here, those of the runtime in
-/// [RuntimeOptions], those of elastic jobs in [ElasticOptions]. `docs/options.md` is generated from
+/// [RuntimeOptions], those of elastic jobs in [ElasticOptions], those of GPUs in [DeviceOptions]. `docs/options.md` is generated from
 /// them.
 public final class Options {
     public static final Option<Integer> RANK =
@@ -317,8 +317,11 @@ public final class Options {
                                     GRADIENT_HOOKS,
                                     TENSORFLOW_KERNELS,
                                     PARAMETER_CHECK_INTERVAL),
-                            Stream.concat(
-                                    ElasticOptions.all().stream(), RuntimeOptions.all().stream()))
+                            Stream.of(
+                                            ElasticOptions.all(),
+                                            RuntimeOptions.all(),
+                                            DeviceOptions.all())
+                                    .flatMap(List::stream))
                     .toList();
 
     private Options() {}

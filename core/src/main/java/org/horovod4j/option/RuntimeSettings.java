@@ -37,7 +37,8 @@ public record RuntimeSettings(
         TimelineSettings timeline,
         AutotuneSettings autotune,
         LogSettings log,
-        FrameworkSettings framework) {
+        FrameworkSettings framework,
+        DeviceSettings devices) {
     /// The settings when nothing is set.
     public static final RuntimeSettings DEFAULT = from(new Environment(Map.of()));
 
@@ -69,7 +70,8 @@ public record RuntimeSettings(
                 TimelineSettings.from(environment),
                 AutotuneSettings.from(environment),
                 log(environment),
-                FrameworkSettings.from(environment));
+                FrameworkSettings.from(environment),
+                DeviceSettings.from(environment));
     }
 
     private static OptionalInt find(Environment environment, Option<Integer> option) {
@@ -93,7 +95,8 @@ public record RuntimeSettings(
                 timeline.forGeneration(generation),
                 autotune,
                 log,
-                framework);
+                framework,
+                devices);
     }
 
     /// Read separately too, so that warnings about all other settings can be logged.

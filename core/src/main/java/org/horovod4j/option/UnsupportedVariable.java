@@ -23,8 +23,9 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
                                     .formatted(Options.ALLREDUCE_ALGORITHM),
                             "HOROVOD_TORUS_ALLREDUCE"),
                     withWarning(
-                            "No collective runs on a GPU, so there are no NCCL streams, device copies, GPU"
-                                    + " events, NVTX ranges and XLA operations to configure.",
+                            "On a GPU each process set has one stream, packs tensors in one kernel and"
+                                    + " completes by events. There are no NVTX ranges and XLA"
+                                    + " operations.",
                             "HOROVOD_NUM_NCCL_STREAMS",
                             "HOROVOD_BATCH_D2D_MEMCOPIES",
                             "HOROVOD_ENABLE_ASYNC_COMPLETION",
@@ -48,7 +49,6 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
                             "HOROVOD_WITH_*",
                             "HOROVOD_WITHOUT_*",
                             "HOROVOD_GPU",
-                            "HOROVOD_GPU_*",
                             "HOROVOD_ALLOW_MIXED_GPU_IMPL",
                             "HOROVOD_CUDA_*",
                             "HOROVOD_ROCM_*",

@@ -120,12 +120,26 @@ final class ArgumentChecks {
                     "allreduce of '%s': input is %s, but output is %s"
                             .formatted(name, input, output));
         }
-        if (!input.segment().equals(output.segment())
-                && input.segment().asOverlappingSlice(output.segment()).isPresent()) {
+        if (!input.device().equals(output.device())) {
+            throw new IllegalArgumentException(
+                    "allreduce of '%s': input is on %s, but output is on %s"
+                            .formatted(name, input.device(), output.device()));
+        }
+        if (overlap(input, output)) {
             throw new IllegalArgumentException(
                     "allreduce of '%s': input and output overlap: use one tensor for both, or two that do not overlap"
                             .formatted(name));
         }
+    }
+
+    /// Whether they share some bytes, but not all.
+    private static boolean overlap(Tensor a, Tensor b) {
+        if (a.device().isHost()) {
+            return !a.segment().equals(b.segment())
+                    && a.segment().asOverlappingSlice(b.segment()).isPresent();
+        }
+        long distance = Math.abs(a.deviceAddress() - b.deviceAddress());
+        return distance != 0 && distance < a.byteSize();
     }
 
     /// Asynchronous operations may run on another thread, which must be able to access the memory.
@@ -140,6 +154,6 @@ final class ArgumentChecks {
     }
 
     static boolean isConfined(Tensor tensor) {
-        return !tensor.segment().isAccessibleBy(OTHER_THREAD);
+        return tensor.device().isHost() && !tensor.segment().isAccessibleBy(OTHER_THREAD);
     }
 }

@@ -15,6 +15,8 @@ import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.CycleAgent;
 import org.horovod4j.runtime.cycle.ProcessSetContext;
+import org.horovod4j.runtime.device.DeviceCollectives;
+import org.horovod4j.runtime.device.RankDevices;
 import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.stall.RankReport.Pending;
@@ -40,6 +42,7 @@ import java.lang.System.Logger.Level;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
+import java.util.function.Function;
 
 /// One process set on one of its ranks.
 ///
@@ -55,6 +58,7 @@ final class ProcessSetRuntime {
     private final RankSet set;
     private final ProcessSetState state;
     private final Backend backend;
+    private final DeviceCollectives deviceCollectives;
     private final CycleAgent agent;
     private final HostControlLinks control;
     private final IdleStrategy idleStrategy;
@@ -63,12 +67,14 @@ final class ProcessSetRuntime {
             RankSet set,
             ProcessSetState state,
             Backend backend,
+            DeviceCollectives deviceCollectives,
             CycleAgent agent,
             HostControlLinks control,
             IdleStrategy idleStrategy) {
         this.set = set;
         this.state = state;
         this.backend = backend;
+        this.deviceCollectives = deviceCollectives;
         this.agent = agent;
         this.control = control;
         this.idleStrategy = idleStrategy;
@@ -77,6 +83,7 @@ final class ProcessSetRuntime {
     /// Builds and starts the runtime: links, backend, coordinator (on rank 0 of the set), agent.
     ///
     /// @param context of the rank; its other process sets have the same
+    /// @param devices of the rank
     /// @param recorder receives events for timeline and Java Flight Recorder
     /// @param autotuner on rank 0 of the job, if it tunes
     /// @param channel a number that no other process set has had
@@ -84,6 +91,7 @@ final class ProcessSetRuntime {
     /// @param memory shared with ranks of the set
     static ProcessSetRuntime start(
             RankContext context,
+            RankDevices devices,
             Recorder recorder,
             @Nullable Autotuner autotuner,
             RankSet set,
@@ -140,6 +148,23 @@ final class ProcessSetRuntime {
             Coordinator coordinator =
                     set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;
             FailureHandler failureHandler = context.failureHandler();
+            Function<Throwable, HorovodException> explain =
+                    failure -> failureHandler.explain(failure, set.ranks());
+            DeviceCollectives deviceCollectives =
+                    new DeviceCollectives(
+                            devices,
+                            context.settings().devices(),
+                            backend,
+                            set.id(),
+                            set.rank(),
+                            members,
+                            state,
+                            activities,
+                            explain,
+                            Thread.ofPlatform()
+                                    .daemon()
+                                    .name(threadName("hvd-device-", context, set))
+                                    .factory());
             CycleAgent agent =
                     new CycleAgent(
                             cycleThread(context, set),
@@ -150,7 +175,9 @@ final class ProcessSetRuntime {
                                     coordinator,
                                     control::link,
                                     backend,
-                                    new Dispatcher(backend, set.rank(), set.ranks()),
+                                    new Dispatcher(
+                                            backend, deviceCollectives, set.rank(), set.ranks()),
+                                    deviceCollectives,
                                     state,
                                     idleStrategy,
                                     context.settings().tuning(),
@@ -158,8 +185,9 @@ final class ProcessSetRuntime {
                                     activities,
                                     context.clock()),
                             stepListener(context, autotuner, set, coordinator),
-                            failure -> failureHandler.explain(failure, set.ranks()));
-            return new ProcessSetRuntime(set, state, backend, agent, control, idleStrategy);
+                            explain);
+            return new ProcessSetRuntime(
+                    set, state, backend, deviceCollectives, agent, control, idleStrategy);
         } catch (RuntimeException | Error e) {
             if (control != null) {
                 control.close(); // before the memory that it uses
@@ -181,7 +209,7 @@ final class ProcessSetRuntime {
     }
 
     private static ThreadFactory cycleThread(RankContext context, RankSet set) {
-        String name = "hvd-cycle-" + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
+        String name = threadName("hvd-cycle-", context, set);
         List<Integer> processors = context.settings().threadAffinity();
         return task ->
                 Thread.ofPlatform()
@@ -192,6 +220,10 @@ final class ProcessSetRuntime {
                                         ? task
                                         : ThreadAffinity.bindThenRun(
                                                 processors, context.placement().local(), task));
+    }
+
+    private static String threadName(String prefix, RankContext context, RankSet set) {
+        return prefix + context.rank() + (set.id() == 0 ? "" : "-set-" + set.id());
     }
 
     /// @param cores how many cores this rank may use if the ranks of the host share them evenly
@@ -289,9 +321,15 @@ final class ProcessSetRuntime {
                 (now - tensorEntry.submittedNanos()) / NANOS_PER_MILLI);
     }
 
-    /// Fails all pending operations. Returns when none runs any more.
+    /// Fails all pending operations. Returns when none runs any more, on a device either.
     void stop(HorovodException reason) {
         agent.close(reason);
+        deviceCollectives.close(reason);
+    }
+
+    /// Waits for operations that were launched on a device, before [#stop].
+    void drain() {
+        deviceCollectives.drain();
     }
 
     /// Frees memory and links, after [#stop].

@@ -196,6 +196,11 @@ final class ProcessSets {
         return sets.remove(set.id());
     }
 
+    /// Waits for operations that were launched on a device.
+    void drain() {
+        runtimes().forEach(ProcessSetRuntime::drain);
+    }
+
     /// Fails all operations, now and later.
     void stop(HorovodException reason) {
         agreement.stop(reason); // first: a set that is not registered yet is then rejected
@@ -375,6 +380,7 @@ final class ProcessSets {
             ProcessSetRuntime running = runtime;
             runtime = null;
             if (running != null) {
+                running.drain();
                 running.stop(reason);
                 context.state().unregister(set.id(), running.state());
             }

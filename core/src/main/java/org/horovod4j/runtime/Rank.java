@@ -10,6 +10,7 @@ import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.autotune.Knob;
 import org.horovod4j.runtime.autotune.SearchSpace;
+import org.horovod4j.runtime.device.RankDevices;
 import org.horovod4j.runtime.stall.ProgramThread;
 import org.horovod4j.runtime.stall.RankReport;
 import org.horovod4j.runtime.stall.StallInspector;
@@ -34,6 +35,7 @@ public final class Rank implements AutoCloseable {
     private final RankContext context;
     private final GenerationMembership membership;
     private final RankTracing tracing;
+    private final RankDevices devices;
     private final @Nullable Autotuner autotuner;
     private final ProcessSets processSets;
     private final StallInspector stallInspector;
@@ -47,12 +49,15 @@ public final class Rank implements AutoCloseable {
         this.membership = membership;
         this.tracing = new RankTracing(context);
         this.autotuner = autotuner;
+        this.devices =
+                new RankDevices(context.deviceLibraries(), context.placement().local().rank());
         this.processSets =
                 new ProcessSets(
                         context,
                         (set, channel, members, memory) ->
                                 ProcessSetRuntime.start(
                                         context,
+                                        devices,
                                         tracing.recorder(),
                                         autotuner,
                                         set,
@@ -139,6 +144,10 @@ public final class Rank implements AutoCloseable {
 
     public GenerationMembership membership() {
         return membership;
+    }
+
+    RankDevices devices() {
+        return devices;
     }
 
     RankContext context() {
@@ -240,12 +249,14 @@ public final class Rank implements AutoCloseable {
                                 : "this rank has left the job: " + reason);
         runAll(
                 stallInspector::close,
+                orderly ? processSets::drain : () -> {},
                 () -> context.state().stop(shutDown),
                 context.control()::stop,
                 () -> processSets.stop(shutDown),
                 () -> context.control().leave(context.state().completed(), orderly, reason),
                 context.control()::close,
                 processEnds ? () -> {} : processSets::close,
+                processEnds ? () -> {} : devices::close,
                 context.linkTransport()::close,
                 tracing::close,
                 closeAction);

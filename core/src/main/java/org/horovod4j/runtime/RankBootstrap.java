@@ -11,6 +11,7 @@ import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.autotune.Autotuner;
 import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
@@ -181,7 +182,8 @@ record RankBootstrap(
                 settings.allreduce(),
                 settings.local(),
                 settings.cross(),
-                settings.runtime());
+                settings.runtime(),
+                DeviceLibraries::load);
     }
 
     /// The settings that must be equal on all ranks.

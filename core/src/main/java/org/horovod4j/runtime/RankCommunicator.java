@@ -6,6 +6,7 @@ import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
@@ -149,6 +150,20 @@ final class RankCommunicator
     }
 
     @Override
+    public Tensor allocate(Device device, DataType dataType, Shape shape) {
+        if (device.isHost()) {
+            return allocate(dataType, shape);
+        }
+        open().rankRuntime.checkOpen();
+        return rankRuntime.devices().allocate(device, dataType, shape);
+    }
+
+    @Override
+    public void copy(Tensor source, Tensor target) {
+        open().rankRuntime.devices().copy(source, target);
+    }
+
+    @Override
     public Tensor allreduce(String name, Tensor input, Tensor output, AllreduceOptions options) {
         Communicator target = target(options.processSet());
         if (target != this) {
@@ -199,6 +214,11 @@ final class RankCommunicator
             AllreduceOptions options) {
         Scale scale = options.scale();
         ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, options.op(), scale);
+        if (!input.device().isHost()) {
+            return agent.submit(
+                    marked(compressedOnDevice(name, input, output, compressor, options)),
+                    allreduce(input, output));
+        }
         Tensor sent =
                 input == output && scale.prescale() == 1.0
                         ? input
@@ -213,6 +233,27 @@ final class RankCommunicator
                                                 ? reduced
                                                 : scaledCopy(reduced, scale.postscale()),
                                         output));
+    }
+
+    /// The backend of a device converts elements while it packs them, so there is one operation.
+    private Request compressedOnDevice(
+            String name,
+            Tensor input,
+            Tensor output,
+            Compressor compressor,
+            AllreduceOptions options) {
+        DataType wireType =
+                compressor
+                        .wireType(input.dataType())
+                        .orElseThrow(
+                                () ->
+                                        new IllegalArgumentException(
+                                                """
+                                                allreduce of '%s': this compressor works in main memory, but the tensor is on %s
+                                                Use Compression.FP16 or BF16 there, or copy the tensor."""
+                                                        .formatted(name, input.device())));
+        return allreduceRequest(name, input, output, options.op(), options.scale())
+                .withWireType(wireType);
     }
 
     /// Returns a scaled copy outside the heap, because kernels work only there.
@@ -525,7 +566,7 @@ final class RankCommunicator
     private Request allreduceRequest(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, op, scale);
-        boolean shared = input == output && backend.isShared(input);
+        boolean shared = input == output && input.device().isHost() && backend.isShared(input);
         return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared);
     }
 

@@ -4,6 +4,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankAndSize;
 import org.horovod4j.spi.RankInfo;
@@ -14,6 +15,7 @@ import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
+import java.util.function.Supplier;
 
 /// What a rank has after it has joined: its number, its settings and its channels to the other
 /// ranks. [Rank#start] builds the rank from it.
@@ -34,6 +36,7 @@ import java.util.List;
 ///     ranks have published
 /// @param cross this host among the hosts with this local rank, likewise
 /// @param settings how operations are run, watched and recorded
+/// @param deviceLibraries finds drivers and backends for devices, when the first device is used
 public record RankContext(
         int rank,
         List<RankInfo> members,
@@ -47,7 +50,8 @@ public record RankContext(
         AllreduceChoice allreduce,
         @Nullable RankAndSize local,
         @Nullable RankAndSize cross,
-        RuntimeSettings settings) {
+        RuntimeSettings settings,
+        Supplier<DeviceLibraries> deviceLibraries) {
     public RankContext {
         members = List.copyOf(members);
     }

@@ -5,7 +5,8 @@ package org.horovod4j.spi;
 public enum Activity {
     /// Copies tensors one after the other into memory that is reduced or sent as a whole.
     MEMCPY_IN_FUSION_BUFFER,
-    /// Waits for another rank of the host to start the collective or to finish its part.
+    /// Waits for another rank to start the collective or to finish its part, or for the stream of a device
+    /// that computes the tensors.
     WAIT_FOR_DATA,
     /// Reduces the data of the host's ranks in shared memory.
     SHM_ALLREDUCE,

@@ -11,7 +11,7 @@ import java.util.List;
 /// A backend implements those of the nested interfaces that it can keep; core asks the next backend
 /// for the others. Each method launches its work on [DeviceContext#stream] and returns, usually before
 /// that work is complete. Core has let the stream wait for the inputs, and records an event after the
-/// call.
+/// call. A method that waited for the stream would wait for the program's own computation.
 ///
 /// A launch cannot be taken back. So core lets all ranks meet on the host before it calls a method:
 /// every rank calls it, with the same arguments except addresses and row counts, in the same order.

@@ -40,7 +40,8 @@ public interface DeviceDriver extends AutoCloseable {
     /// @param urgent whether its work goes before that of other streams
     DeviceStream openStream(boolean urgent);
 
-    /// Waits for the work of a stream from [#openStream], and closes it.
+    /// Closes a stream from [#openStream], without waiting: what was launched runs to its end. It may
+    /// wait for a stream of the program that never continues.
     void closeStream(DeviceStream stream);
 
     /// Records the current end of the work of `stream`, which may be a stream of a framework.

@@ -26,6 +26,9 @@ public interface HostCollectives {
     /// Throws if a rank is lost. For waits of the backend, such as that of `ncclCommInitRankConfig`.
     void check();
 
+    /// Waits on the CPU for `event`, and releases it. Throws if a rank is lost.
+    void await(DeviceEvent event);
+
     /// Returns when all ranks have called it: some microseconds on one host.
     void barrier();
 

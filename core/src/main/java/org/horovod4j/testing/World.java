@@ -15,6 +15,7 @@ import org.horovod4j.runtime.Rank;
 import org.horovod4j.runtime.RankContext;
 import org.horovod4j.runtime.SharedMemoryFactory;
 import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
 import org.horovod4j.spi.ControlPlane;
@@ -40,6 +41,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /// A world of several ranks in one JVM, each on its own thread.
@@ -63,6 +65,7 @@ public final class World {
     private final AllreduceChoice allreduce;
     private final Kernels kernels;
     private final RuntimeSettings settings;
+    private final IntFunction<DeviceLibraries> deviceLibraries;
 
     private World(
             int size,
@@ -70,13 +73,15 @@ public final class World {
             Transport transport,
             AllreduceChoice allreduce,
             Kernels kernels,
-            RuntimeSettings settings) {
+            RuntimeSettings settings,
+            IntFunction<DeviceLibraries> deviceLibraries) {
         this.size = size;
         this.hosts = hosts;
         this.transport = transport;
         this.allreduce = allreduce;
         this.kernels = kernels;
         this.settings = settings;
+        this.deviceLibraries = deviceLibraries;
     }
 
     /// How bytes are transferred.
@@ -109,7 +114,8 @@ public final class World {
                 Transport.LOCAL,
                 AllreduceChoice.AUTO,
                 Kernels.best(),
-                RuntimeSettings.DEFAULT);
+                RuntimeSettings.DEFAULT,
+                _ -> DeviceLibraries.load());
     }
 
     /// Runs `body` on each of `size` ranks and returns when all have finished.
@@ -119,13 +125,13 @@ public final class World {
 
     /// A copy of this world that uses another transport.
     public World via(Transport other) {
-        return new World(size, hosts, other, allreduce, kernels, settings);
+        return new World(size, hosts, other, allreduce, kernels, settings, deviceLibraries);
     }
 
     /// A copy of this world with `count` hosts. If the ranks do not divide evenly, the first hosts
     /// get one more each.
     public World hosts(int count) {
-        return new World(size, count, transport, allreduce, kernels, settings);
+        return new World(size, count, transport, allreduce, kernels, settings, deviceLibraries);
     }
 
     /// A copy of this world with the given options, named like environment variables.
@@ -137,7 +143,13 @@ public final class World {
                 transport,
                 environment.get(Options.ALLREDUCE_ALGORITHM),
                 kernels,
-                RuntimeSettings.from(environment));
+                RuntimeSettings.from(environment),
+                deviceLibraries);
+    }
+
+    /// A copy of this world with other drivers and backends for devices, by rank.
+    World withDevices(IntFunction<DeviceLibraries> libraries) {
+        return new World(size, hosts, transport, allreduce, kernels, settings, libraries);
     }
 
     /// Runs `body` on each rank and returns when all have finished.
@@ -333,6 +345,7 @@ public final class World {
                 allreduce,
                 null,
                 null,
-                settings);
+                settings,
+                () -> deviceLibraries.apply(rank));
     }
 }

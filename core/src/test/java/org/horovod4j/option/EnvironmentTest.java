@@ -104,7 +104,7 @@ class EnvironmentTest {
         "HOROVOD_WITHOUT_GLOO, Nothing is compiled",
         "HOROVOD_WITH_PYTORCH, Nothing is compiled",
         "HOROVOD_GPU, Nothing is compiled",
-        "HOROVOD_GPU_OPERATIONS, Nothing is compiled",
+        "HOROVOD_ALLOW_MIXED_GPU_IMPL, Nothing is compiled",
         "HOROVOD_NCCL_HOME, Nothing is compiled",
         "HOROVOD_DEBUG, Nothing is compiled"
     })

@@ -39,7 +39,8 @@ class RuntimeSettingsTest {
                                 new TimelineSettings(null, false, false, false, 1L << 30),
                                 new AutotuneSettings(false, null, 3, 10, 20, null),
                                 new LogSettings(null, true),
-                                FrameworkSettings.DEFAULT))
+                                FrameworkSettings.DEFAULT,
+                                new DeviceSettings(Map.of())))
                 .isEqualTo(RuntimeSettings.DEFAULT);
     }
 
@@ -94,7 +95,8 @@ class RuntimeSettingsTest {
                                 new AutotuneSettings(
                                         true, Path.of("log.csv"), 0, 4, 6, Path.of("best")),
                                 new LogSettings(LogLevel.ERROR, false),
-                                FrameworkSettings.DEFAULT));
+                                FrameworkSettings.DEFAULT,
+                                new DeviceSettings(Map.of())));
     }
 
     @ParameterizedTest

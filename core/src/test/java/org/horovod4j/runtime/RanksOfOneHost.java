@@ -5,6 +5,7 @@ import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.controller.WorldState;
+import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
@@ -66,6 +67,7 @@ final class RanksOfOneHost {
                         AllreduceChoice.AUTO,
                         null,
                         null,
-                        RuntimeSettings.DEFAULT));
+                        RuntimeSettings.DEFAULT,
+                        DeviceLibraries::load));
     }
 }

@@ -109,7 +109,9 @@ final class Planner {
 
     private LearnedPlan newPlan(List<Fusion.Item> items) {
         return new LearnedPlan(
-                ++planCount, items, new Fusion(tuning.fusionThreshold(), groupFusion));
+                ++planCount,
+                items,
+                new Fusion(tuning.fusionThreshold(), tuning.fusionThreshold(), groupFusion));
     }
 
     private static boolean fits(

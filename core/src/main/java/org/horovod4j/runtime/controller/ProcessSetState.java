@@ -63,6 +63,16 @@ public final class ProcessSetState implements Liveness {
         return completed + 1;
     }
 
+    /// Throws if a lost or departed rank blocks batch `number`. For threads that do not run batches.
+    public void checkRanks(long number) {
+        world.checkRanks(processSet, ranks, number);
+    }
+
+    /// The loss that ends the job, also if the lost rank has completed all batches; or null.
+    public @Nullable HorovodException loss() {
+        return world.loss();
+    }
+
     @Override
     public void check() {
         world.check(closed, processSet, ranks, nextBatch());

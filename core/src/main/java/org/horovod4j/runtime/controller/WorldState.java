@@ -90,7 +90,8 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         }
     }
 
-    /// Throws if a lost or departed rank blocks batch `number` of a process set.
+    /// Throws if batch `number` of a process set cannot run: this rank leaves, the set is removed, or a
+    /// lost or departed rank blocks it.
     ///
     /// @param closed the reason if the process set is removed
     /// @param ranks of the process set
@@ -103,10 +104,23 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
         if (closed != null) {
             throw closed;
         }
+        checkRanks(processSet, ranks, number);
+    }
+
+    /// Throws if a lost or departed rank blocks batch `number` of a process set.
+    ///
+    /// @param ranks of the process set
+    void checkRanks(int processSet, List<Integer> ranks, long number) {
         RankDeparture missed = blockingLoss(processSet, ranks, number);
         if (missed != null) {
             throw blocked(missed);
         }
+    }
+
+    /// The first failure of a rank, or null.
+    @Nullable HorovodException loss() {
+        RankDeparture gone = failure;
+        return gone == null ? null : blocked(gone);
     }
 
     /// The departure that ended operations of this rank.

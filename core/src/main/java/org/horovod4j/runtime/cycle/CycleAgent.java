@@ -5,11 +5,13 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.log.Log;
 import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.TensorQueue.Deviation;
+import org.horovod4j.runtime.dispatch.DeviceDispatcher;
 import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
+import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.LinkParker;
@@ -53,6 +55,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final IdleStrategy idleStrategy;
     private final int processSet;
     private final Recorder recorder;
+    private final DeviceDispatcher deviceDispatcher;
     private final Clock clock;
     private final Function<Throwable, HorovodException> explain;
     private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
@@ -86,6 +89,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         this.state = context.state();
         this.processSet = context.processSet();
         this.recorder = context.recorder();
+        this.deviceDispatcher = context.deviceDispatcher();
         this.clock = context.clock();
         this.queue = new TensorQueue(clock);
         this.waitPredictor = new WaitPredictor(clock);
@@ -135,6 +139,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         try {
             submitted(queue.submit(tensorEntry));
         } catch (RuntimeException e) {
+            tensorEntry.releaseReadyEvent();
             throw recordRejection(request, e);
         }
         return tensorEntry;
@@ -146,6 +151,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         try {
             boolean _ = queue.submit(tensorEntry);
         } catch (RuntimeException e) {
+            tensorEntry.releaseReadyEvent();
             throw recordRejection(request, e);
         }
         return tensorEntry.join();
@@ -161,6 +167,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         try {
             submitted(!entries.isEmpty() && queue.submit(entries));
         } catch (RuntimeException e) {
+            entries.forEach(TensorEntry::releaseReadyEvent);
             requests.forEach(request -> recordRejection(request, e));
             throw e;
         }
@@ -179,10 +186,16 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     }
 
     private <T> TensorEntry<T> newEntry(Request request, Operation<T> operation) {
+        DeviceEvent ready =
+                request.device().isHost() ? null : deviceDispatcher.prepare(request, operation);
         if (recorder.isOn()) {
             recorder.submitted(processSet, request.name(), request.collectiveKind().name());
         }
-        return new TensorEntry<>(request, operation, this);
+        TensorEntry<T> tensorEntry = new TensorEntry<>(request, operation, this);
+        if (ready != null) {
+            tensorEntry.setReadyEvent(ready);
+        }
+        return tensorEntry;
     }
 
     private RuntimeException recordRejection(Request request, RuntimeException reason) {

@@ -2,6 +2,7 @@ package org.horovod4j.runtime.cycle;
 
 import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
+import org.horovod4j.runtime.dispatch.DeviceDispatcher;
 import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
@@ -23,6 +24,7 @@ import java.util.function.IntFunction;
 /// @param controlLinks opens the link for control messages to a rank of the set
 /// @param backend runs the batches
 /// @param dispatcher passes batches to the backend
+/// @param deviceDispatcher prepares operations on a device
 /// @param state counts the completed batches, and detects lost ranks
 /// @param idleStrategy for waits inside and between batches
 /// @param tuning the initial tuning
@@ -37,6 +39,7 @@ public record ProcessSetContext(
         IntFunction<Link> controlLinks,
         Backend backend,
         Dispatcher dispatcher,
+        DeviceDispatcher deviceDispatcher,
         ProcessSetState state,
         IdleStrategy idleStrategy,
         Tuning tuning,

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Runs a batch on the backend.
+/// Runs a batch on the backend, or on that of the device where its tensors are.
 ///
 /// A rank that has joined has no entries: it contributes tensors that do not change the result, and
 /// drops what it receives.
@@ -22,11 +22,15 @@ public final class Dispatcher {
     private final Backend backend;
     private final int rank;
     private final List<Integer> jobRanks;
+    private final DeviceDispatcher deviceDispatcher;
 
+    /// @param deviceDispatcher runs batches of tensors on a device
     /// @param rank this rank in the process set
     /// @param jobRanks the ranks of the process set, as job ranks
-    public Dispatcher(Backend backend, int rank, List<Integer> jobRanks) {
+    public Dispatcher(
+            Backend backend, DeviceDispatcher deviceDispatcher, int rank, List<Integer> jobRanks) {
         this.backend = backend;
+        this.deviceDispatcher = deviceDispatcher;
         this.rank = rank;
         this.jobRanks = List.copyOf(jobRanks);
     }
@@ -36,6 +40,10 @@ public final class Dispatcher {
     /// @param stamp identifies the batch; the same on all ranks
     /// @param divisor the divisor of an average
     public void run(Batch batch, long stamp, int divisor) {
+        if (!batch.first().device().isHost()) {
+            deviceDispatcher.run(batch, stamp, divisor);
+            return;
+        }
         switch (batch.first().collectiveKind()) {
             case ALLREDUCE -> allreduce(batch, stamp, divisor);
             case REDUCESCATTER -> reducescatter(batch, stamp, divisor);

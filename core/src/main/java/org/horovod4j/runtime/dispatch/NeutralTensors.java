@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /// Tensors that do not change a result: the contribution of a rank that has joined.
-final class NeutralTensors {
+public final class NeutralTensors {
     private static final short HALF_ONE = Float.floatToFloat16(1);
     private static final short HALF_INFINITY = Float.floatToFloat16(Float.POSITIVE_INFINITY);
     private static final short BFLOAT_ONE = 0x3f80;
@@ -21,63 +21,74 @@ final class NeutralTensors {
     /// Zeros for sums, ones for products, the greatest value for minima, the least for maxima.
     static Tensor of(DataType dataType, Shape shape, ReduceOp op) {
         Tensor tensor = Tensor.zeros(dataType, shape);
-        switch (op) {
-            case SUM, AVERAGE, ADASUM -> {}
-            case PRODUCT, MIN, MAX -> fill(tensor, op);
+        long bits = bits(dataType, op);
+        if (bits != 0) {
+            fill(tensor, bits);
         }
         return tensor;
     }
 
-    private static void fill(Tensor tensor, ReduceOp op) {
+    /// The bits of each element, in the low bytes.
+    public static long bits(DataType dataType, ReduceOp op) {
+        return switch (op) {
+            case SUM, AVERAGE, ADASUM -> 0;
+            case PRODUCT -> one(dataType);
+            case MIN -> limit(dataType, false);
+            case MAX -> limit(dataType, true);
+        };
+    }
+
+    private static long one(DataType dataType) {
+        return switch (dataType) {
+            case BOOL, UINT8, INT8, UINT16, INT16, INT32, INT64 -> 1;
+            case FLOAT16 -> HALF_ONE;
+            case BFLOAT16 -> BFLOAT_ONE;
+            case FLOAT32 -> Float.floatToRawIntBits(1);
+            case FLOAT64 -> Double.doubleToRawLongBits(1);
+        };
+    }
+
+    private static long limit(DataType dataType, boolean least) {
+        return switch (dataType) {
+            case BOOL -> least ? 0 : 1;
+            case UINT8 -> least ? 0 : 0xff;
+            case INT8 -> least ? Byte.MIN_VALUE : Byte.MAX_VALUE;
+            case UINT16 -> least ? 0 : 0xffff;
+            case INT16 -> least ? Short.MIN_VALUE : Short.MAX_VALUE;
+            case INT32 -> least ? Integer.MIN_VALUE : Integer.MAX_VALUE;
+            case INT64 -> least ? Long.MIN_VALUE : Long.MAX_VALUE;
+            case FLOAT16 -> least ? HALF_INFINITY | SIGN : HALF_INFINITY;
+            case BFLOAT16 -> least ? BFLOAT_INFINITY | SIGN : BFLOAT_INFINITY;
+            case FLOAT32 ->
+                    Float.floatToRawIntBits(
+                            least ? Float.NEGATIVE_INFINITY : Float.POSITIVE_INFINITY);
+            case FLOAT64 ->
+                    Double.doubleToRawLongBits(
+                            least ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY);
+        };
+    }
+
+    private static void fill(Tensor tensor, long bits) {
         MemorySegment memory = tensor.segment();
         long count = tensor.elementCount();
-        boolean product = op == ReduceOp.PRODUCT;
-        boolean least = op == ReduceOp.MAX;
-        switch (tensor.dataType()) {
-            case BOOL -> memory.fill((byte) (least ? 0 : 1));
-            case UINT8 -> memory.fill((byte) (product ? 1 : least ? 0 : 0xff));
-            case INT8 -> memory.fill(product ? 1 : least ? Byte.MIN_VALUE : Byte.MAX_VALUE);
-            case UINT16 -> shorts(memory, count, (short) (product ? 1 : least ? 0 : 0xffff));
-            case INT16 ->
-                    shorts(memory, count, product ? 1 : least ? Short.MIN_VALUE : Short.MAX_VALUE);
-            case FLOAT16 ->
-                    shorts(memory, count, product ? HALF_ONE : signed(HALF_INFINITY, least));
-            case BFLOAT16 ->
-                    shorts(memory, count, product ? BFLOAT_ONE : signed(BFLOAT_INFINITY, least));
-            case INT32 -> {
-                int value = product ? 1 : least ? Integer.MIN_VALUE : Integer.MAX_VALUE;
+        switch (tensor.dataType().byteSize()) {
+            case Byte.BYTES -> memory.fill((byte) bits);
+            case Short.BYTES -> {
                 for (long i = 0; i < count; i++) {
-                    memory.setAtIndex(ValueLayout.JAVA_INT_UNALIGNED, i, value);
+                    memory.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i, (short) bits);
                 }
             }
-            case INT64 -> {
-                long value = product ? 1 : least ? Long.MIN_VALUE : Long.MAX_VALUE;
+            case Integer.BYTES -> {
                 for (long i = 0; i < count; i++) {
-                    memory.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, i, value);
+                    memory.setAtIndex(ValueLayout.JAVA_INT_UNALIGNED, i, (int) bits);
                 }
             }
-            case FLOAT32 -> {
-                float infinity = least ? Float.NEGATIVE_INFINITY : Float.POSITIVE_INFINITY;
+            case Long.BYTES -> {
                 for (long i = 0; i < count; i++) {
-                    memory.setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i, product ? 1 : infinity);
+                    memory.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, i, bits);
                 }
             }
-            case FLOAT64 -> {
-                double infinity = least ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
-                for (long i = 0; i < count; i++) {
-                    memory.setAtIndex(ValueLayout.JAVA_DOUBLE_UNALIGNED, i, product ? 1 : infinity);
-                }
-            }
-        }
-    }
-
-    private static short signed(short value, boolean negative) {
-        return (short) (negative ? value | SIGN : value);
-    }
-
-    private static void shorts(MemorySegment memory, long count, short value) {
-        for (long i = 0; i < count; i++) {
-            memory.setAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i, value);
+            default -> throw new IllegalArgumentException("no such element size: " + tensor);
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.fusion;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.runtime.message.CollectiveKind;
@@ -21,9 +22,10 @@ import java.util.Map;
 ///
 /// @param threshold the maximum bytes of a batch; a larger tensor runs alone, and with 0 every
 ///     tensor does
+/// @param deviceThreshold the same for tensors on a device
 /// @param groupFusion whether a group may be fused with other tensors; if not, only members of one
 ///     group are fused
-public record Fusion(long threshold, boolean groupFusion) {
+public record Fusion(long threshold, long deviceThreshold, boolean groupFusion) {
     /// An operation to be fused.
     ///
     /// @param request its request
@@ -57,17 +59,18 @@ public record Fusion(long threshold, boolean groupFusion) {
         List<Integer> batch = new ArrayList<>();
         batch.add(first);
         Item firstItem = items.get(first);
-        if (threshold == 0 || !firstItem.request.collectiveKind().isFusible()) {
+        long limit = firstItem.request.device().isHost() ? threshold : deviceThreshold;
+        if (limit == 0 || !firstItem.request.collectiveKind().isFusible()) {
             return batch;
         }
         long bytes = firstItem.byteSize;
         long skippedBytes = 0;
-        for (int i = first + 1; i < taken.length && bytes + skippedBytes <= threshold; i++) {
+        for (int i = first + 1; i < taken.length && bytes + skippedBytes <= limit; i++) {
             Item item = items.get(i);
             if (taken[i]) {
                 continue;
             }
-            if (bytes + item.byteSize <= threshold && keyNumbers[i] == keyNumbers[first]) {
+            if (bytes + item.byteSize <= limit && keyNumbers[i] == keyNumbers[first]) {
                 batch.add(i);
                 taken[i] = true;
                 bytes += item.byteSize;
@@ -88,6 +91,8 @@ public record Fusion(long threshold, boolean groupFusion) {
                 request.op(),
                 request.scale(),
                 request.shared(),
+                request.device().kind(),
+                request.wireType(),
                 group,
                 ungroupedName,
                 item.segment,
@@ -105,6 +110,8 @@ public record Fusion(long threshold, boolean groupFusion) {
             ReduceOp op,
             Scale scale,
             boolean shared,
+            Device.Kind deviceKind,
+            DataType wireType,
             String group,
             String ungroupedName,
             long segment,

@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.message;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
@@ -45,6 +46,7 @@ import java.util.function.Supplier;
 /// for.
 public final class ControlMessageDecoder {
     private static final DataType[] TYPES = DataType.values();
+    private static final Device.Kind[] DEVICE_KINDS = Device.Kind.values();
     private static final ReduceOp[] OPS = ReduceOp.values();
     private static final CollectiveKind[] KINDS = CollectiveKind.values();
     private static final ControlMessageTag[] TAGS = ControlMessageTag.values();
@@ -183,7 +185,14 @@ public final class ControlMessageDecoder {
                 scale.equals(Scale.NONE) ? Scale.NONE : scale,
                 integer(),
                 call(),
-                flag());
+                flag(),
+                device(),
+                oneOf(TYPES));
+    }
+
+    private Device device() {
+        Device device = new Device(oneOf(DEVICE_KINDS), integer());
+        return device.isHost() ? Device.HOST : device;
     }
 
     private CompositeCall call() {

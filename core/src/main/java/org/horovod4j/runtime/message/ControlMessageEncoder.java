@@ -207,6 +207,9 @@ public final class ControlMessageEncoder {
         number(request.rootRank());
         call(request.call());
         flag(request.shared());
+        number(request.device().kind().ordinal());
+        number(request.device().index());
+        number(request.wireType().ordinal());
     }
 
     private void call(CompositeCall call) {

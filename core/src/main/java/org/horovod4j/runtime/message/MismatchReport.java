@@ -27,11 +27,23 @@ public final class MismatchReport {
             return calls();
         }
         String prefix = first + ": the ranks disagree on its ";
+        if (differ(request -> request.device().kind())) {
+            return report(
+                    prefix + "device",
+                    request -> request.device().toString(),
+                    "Put it on a device of the same kind on every rank.");
+        }
         if (differ(Request::dataType)) {
             return report(
                     prefix + "data type",
                     request -> request.dataType().toString(),
                     "Convert it to one type on every rank.");
+        }
+        if (differ(Request::wireType)) {
+            return report(
+                    prefix + "compression",
+                    request -> "sent as " + request.wireType(),
+                    "Use the same compressor on every rank.");
         }
         if (differ(this::agreedShape)) {
             return report(

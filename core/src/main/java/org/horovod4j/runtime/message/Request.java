@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.message;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -8,7 +9,8 @@ import org.horovod4j.Tensor;
 import org.horovod4j.spi.CompositeCall;
 
 /// An operation as a rank requests it: everything that the ranks must agree on, the call it belongs
-/// to, and whether its memory is shared, which only decides what is fused.
+/// to, and where its memory is. Of the device, the ranks must agree on the kind. Whether memory is
+/// shared only decides what is fused.
 ///
 /// @param collectiveKind which collective
 /// @param name the tensor's name
@@ -20,6 +22,8 @@ import org.horovod4j.spi.CompositeCall;
 ///     kinds
 /// @param call the call of the program that it is a part of, such as that of a group
 /// @param shared whether it is in memory that the ranks of a host share
+/// @param device where its memory is on this rank
+/// @param wireType the type in which its elements are sent; another than `dataType` only on a device
 public record Request(
         CollectiveKind collectiveKind,
         String name,
@@ -29,7 +33,9 @@ public record Request(
         Scale scale,
         int rootRank,
         CompositeCall call,
-        boolean shared) {
+        boolean shared,
+        Device device,
+        DataType wireType) {
     public static final int NO_ROOT = -1;
     public static final int MAX_NAME = 1_000;
 
@@ -69,7 +75,9 @@ public record Request(
                 scale,
                 NO_ROOT,
                 CompositeCall.NONE,
-                shared);
+                shared,
+                tensor.device(),
+                tensor.dataType());
     }
 
     /// A request for a collective that only moves rows.
@@ -88,7 +96,9 @@ public record Request(
                 Scale.NONE,
                 rootRank,
                 CompositeCall.NONE,
-                false);
+                false,
+                tensor.device(),
+                tensor.dataType());
     }
 
     public static Request barrier() {
@@ -115,27 +125,49 @@ public record Request(
                 Scale.NONE,
                 NO_ROOT,
                 CompositeCall.NONE,
-                false);
+                false,
+                Device.HOST,
+                DataType.UINT8);
     }
 
     public Request within(CompositeCall other) {
-        return new Request(
-                collectiveKind, name, dataType, shape, op, scale, rootRank, other, shared);
+        return copy(shape, other, shared, wireType);
     }
 
     public Request withShape(Shape other) {
-        return new Request(
-                collectiveKind, name, dataType, other, op, scale, rootRank, call, shared);
+        return copy(other, call, shared, wireType);
     }
 
     public Request withShared(boolean other) {
-        return new Request(collectiveKind, name, dataType, shape, op, scale, rootRank, call, other);
+        return copy(shape, call, other, wireType);
+    }
+
+    public Request withWireType(DataType other) {
+        return copy(shape, call, shared, other);
+    }
+
+    private Request copy(
+            Shape otherShape, CompositeCall otherCall, boolean otherShared, DataType otherType) {
+        return new Request(
+                collectiveKind,
+                name,
+                dataType,
+                otherShape,
+                op,
+                scale,
+                rootRank,
+                otherCall,
+                otherShared,
+                device,
+                otherType);
     }
 
     /// Whether this request and that of another rank match. The names are known to be equal.
     public boolean matches(Request other) {
         return collectiveKind == other.collectiveKind
                 && dataType == other.dataType
+                && wireType == other.wireType
+                && device.kind() == other.device.kind()
                 && op == other.op
                 && rootRank == other.rootRank
                 && scale.equals(other.scale)

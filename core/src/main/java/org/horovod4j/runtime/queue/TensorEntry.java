@@ -1,9 +1,11 @@
 package org.horovod4j.runtime.queue;
 
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.OperationTimeoutException;
 import org.horovod4j.runtime.message.Request;
+import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -36,6 +38,13 @@ public final class TensorEntry<T> implements Handle<T> {
     private long submittedNanos;
     private @Nullable T result;
     private @Nullable HorovodException cause;
+
+    /// Null in main memory.
+    private @Nullable LaunchedWork launchedWork;
+
+    /// When the stream that computes its tensors has done so; null if they are ready.
+    private @Nullable DeviceEvent readyEvent;
+
     private volatile @Nullable Thread waiter;
     private volatile @Nullable Runnable action;
     private volatile State state = State.RUNNING;
@@ -61,6 +70,23 @@ public final class TensorEntry<T> implements Handle<T> {
         /// Called when the program has seen that an operation is done: later submissions may depend
         /// on it.
         void completionObserved();
+    }
+
+    /// What was launched on a device for an operation.
+    public interface LaunchedWork {
+        /// Whether it has ended, perhaps with a failure.
+        boolean isEnded();
+
+        /// Waits for its end on the CPU.
+        ///
+        /// @return whether it has ended in this time
+        boolean await(long nanos);
+
+        /// Lets a stream wait for its end.
+        void awaitOn(DeviceStream stream);
+
+        /// Why it failed, or null.
+        @Nullable HorovodException failure();
     }
 
     public TensorEntry(Request request, Operation<?> operation, ProgressEngine progressEngine) {
@@ -108,12 +134,36 @@ public final class TensorEntry<T> implements Handle<T> {
         submittedNanos = nowNanos;
     }
 
+    /// When the elements of its tensors are computed; null if they are.
+    public @Nullable DeviceEvent readyEvent() {
+        return readyEvent;
+    }
+
+    public void setReadyEvent(DeviceEvent event) {
+        readyEvent = event;
+    }
+
+    /// Frees the event, when nothing waits for it any more.
+    public void releaseReadyEvent() {
+        DeviceEvent event = readyEvent;
+        if (event != null) {
+            readyEvent = null;
+            event.release();
+        }
+    }
+
+    /// Records what was launched for it, before [#complete].
+    public void setLaunchedWork(LaunchedWork work) {
+        launchedWork = work;
+    }
+
     public void complete(T value) {
         result = value;
         end(State.DONE);
     }
 
     public void fail(HorovodException exception) {
+        releaseReadyEvent();
         cause = exception;
         end(State.FAILED);
     }
@@ -129,6 +179,10 @@ public final class TensorEntry<T> implements Handle<T> {
 
     @Override
     public void whenDone(Runnable next) {
+        if (!request.device().isHost()) { // a thread waits for the device
+            Handle.super.whenDone(next);
+            return;
+        }
         Runnable before;
         do {
             before = action;
@@ -185,18 +239,42 @@ public final class TensorEntry<T> implements Handle<T> {
             return false;
         }
         observe();
-        return true;
+        LaunchedWork work = launchedWork;
+        return work == null || work.isEnded();
     }
 
     @Override
     public Optional<HorovodException> failure() {
-        return state == State.FAILED ? Optional.ofNullable(cause) : Optional.empty();
+        return switch (state) {
+            case RUNNING -> Optional.empty();
+            case DONE ->
+                    launchedWork == null
+                            ? Optional.empty()
+                            : Optional.ofNullable(launchedWork.failure());
+            case FAILED -> Optional.ofNullable(cause);
+        };
     }
 
     @Override
     public T join() {
         if (state == State.RUNNING) {
             progressEngine.await(this);
+        }
+        LaunchedWork work = launchedWork;
+        if (work != null) {
+            boolean _ = work.await(Long.MAX_VALUE);
+        }
+        return outcome();
+    }
+
+    @Override
+    public T awaitOn(DeviceStream stream) {
+        if (state == State.RUNNING) {
+            progressEngine.await(this);
+        }
+        LaunchedWork work = launchedWork;
+        if (work != null && work.failure() == null) {
+            work.awaitOn(stream);
         }
         return outcome();
     }
@@ -210,14 +288,22 @@ public final class TensorEntry<T> implements Handle<T> {
         while (state == State.RUNNING) {
             long left = nanos - (System.nanoTime() - start);
             if (left <= 0) {
-                throw new OperationTimeoutException(
-                        "%s has not ended after %s; it continues, and its tensors stay in use"
-                                .formatted(request, timeout));
+                throw notEnded(timeout);
             }
             progressEngine.polled(this);
             awaitEnd(Math.min(left, POLL_NANOS));
         }
+        LaunchedWork work = launchedWork;
+        if (work != null && !work.await(nanos - (System.nanoTime() - start))) {
+            throw notEnded(timeout);
+        }
         return outcome();
+    }
+
+    private OperationTimeoutException notEnded(Duration timeout) {
+        return new OperationTimeoutException(
+                "%s has not ended after %s; it continues, and its tensors stay in use"
+                        .formatted(request, timeout));
     }
 
     /// A wait of more than 292 years is one without end.
@@ -232,6 +318,10 @@ public final class TensorEntry<T> implements Handle<T> {
         observe();
         if (state == State.FAILED && cause != null) {
             throw cause.atCaller();
+        }
+        HorovodException onDevice = launchedWork == null ? null : launchedWork.failure();
+        if (onDevice != null) {
+            throw onDevice.atCaller();
         }
         return result;
     }

@@ -37,13 +37,19 @@ public final class ActivityLog implements ActivityRecorder {
 
     @Override
     public long end(Activity activity, long since) {
+        return record(activity.name(), since);
+    }
+
+    /// Records an activity that has no constant, as that of a backend which was found at run time. See
+    /// [#end].
+    public long record(String activity, long since) {
         Collective collective = running;
         if (since == 0 || collective == null || left == 0) {
             return 0;
         }
         left--;
         long now = System.nanoTime();
-        recorder.activity(collective, activity.name(), since, now);
+        recorder.activity(collective, activity, since, now);
         return now;
     }
 }

@@ -3,6 +3,7 @@ package org.horovod4j.runtime.fusion;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -21,7 +22,7 @@ class FusionTest {
             TestRequests.of(CollectiveKind.ALLREDUCE, "h", DataType.FLOAT16, Shape.of(50));
 
     private static List<List<Integer>> batches(long threshold, Request... requests) {
-        return batches(new Fusion(threshold, true), requests);
+        return batches(new Fusion(threshold, threshold, true), requests);
     }
 
     private static List<List<Integer>> batches(Fusion fusion, Request... requests) {
@@ -79,6 +80,21 @@ class FusionTest {
     }
 
     @Test
+    void tensorsOfDifferentDeviceKindsAreNotFused() {
+        Request onGpu = TestRequests.on(Device.cuda(0), FLOATS);
+        assertThat(batches(10_000, FLOATS, onGpu, FLOATS, onGpu))
+                .containsExactly(List.of(0, 2), List.of(1, 3));
+        assertThat(batches(10_000, onGpu, onGpu.withWireType(DataType.FLOAT16))).hasSize(2);
+    }
+
+    @Test
+    void deviceTensorsHaveTheirOwnThreshold() {
+        Request onGpu = TestRequests.on(Device.cuda(0), FLOATS);
+        assertThat(batches(new Fusion(1_000, 0, true), onGpu, FLOATS, onGpu, FLOATS))
+                .containsExactly(List.of(0), List.of(1, 3), List.of(2));
+    }
+
+    @Test
     void broadcastAndAlltoallAreNeverFused() {
         Request exchange =
                 TestRequests.of(CollectiveKind.ALLTOALL, "t", DataType.INT8, Shape.of(4));
@@ -99,7 +115,7 @@ class FusionTest {
                         new Item(FLOATS, 100, 1, 2),
                         new Item(FLOATS, 100, 2, 2),
                         new Item(FLOATS, 100, 1, 2));
-        assertThat(new Fusion(1_000, true).batches(items))
+        assertThat(new Fusion(1_000, 1_000, true).batches(items))
                 .containsExactly(List.of(0, 2), List.of(1));
     }
 
@@ -112,8 +128,9 @@ class FusionTest {
             TestRequests.inGroup("g", TestRequests.sum("g_2of2", 1)),
             TestRequests.sum("g", 1)
         };
-        assertThat(batches(new Fusion(1_000, true), all)).containsExactly(List.of(0, 1, 2, 3, 4));
-        assertThat(batches(new Fusion(1_000, false), all))
+        assertThat(batches(new Fusion(1_000, 1_000, true), all))
+                .containsExactly(List.of(0, 1, 2, 3, 4));
+        assertThat(batches(new Fusion(1_000, 1_000, false), all))
                 .containsExactly(List.of(0), List.of(1, 3), List.of(2), List.of(4));
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
@@ -33,7 +34,9 @@ class ControlMessagesTest {
                     new Scale(-0.5, Double.MIN_VALUE),
                     -1,
                     new CompositeCall("group ü", "groupedReducescatter", 3),
-                    true);
+                    true,
+                    Device.cuda(5),
+                    DataType.FLOAT16);
     private static final Request SMALL = TestRequests.broadcast("b", 7);
 
     static Stream<RankMessage> fromRank() {

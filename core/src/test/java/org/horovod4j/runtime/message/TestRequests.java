@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.message;
 
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
@@ -26,7 +27,9 @@ public final class TestRequests {
                 Scale.NONE,
                 Request.NO_ROOT,
                 CompositeCall.NONE,
-                false);
+                false,
+                Device.HOST,
+                type);
     }
 
     public static Request with(Request request, ReduceOp op, Scale scale) {
@@ -39,7 +42,9 @@ public final class TestRequests {
                 scale,
                 request.rootRank(),
                 request.call(),
-                request.shared());
+                request.shared(),
+                request.device(),
+                request.wireType());
     }
 
     /// A member of a group of two.
@@ -57,6 +62,23 @@ public final class TestRequests {
                 Scale.NONE,
                 rootRank,
                 CompositeCall.NONE,
-                false);
+                false,
+                Device.HOST,
+                DataType.FLOAT32);
+    }
+
+    public static Request on(Device device, Request request) {
+        return new Request(
+                request.collectiveKind(),
+                request.name(),
+                request.dataType(),
+                request.shape(),
+                request.op(),
+                request.scale(),
+                request.rootRank(),
+                request.call(),
+                request.shared(),
+                device,
+                request.wireType());
     }
 }

@@ -1,0 +1,351 @@
+package org.horovod4j.collectives.staged;
+
+import org.horovod4j.DataType;
+import org.horovod4j.DeviceStream;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DeviceDriver;
+import org.horovod4j.spi.DeviceEvent;
+import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.spi.HostCollectives;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/// Collectives on a device through main memory: copies tensors down, runs the collective on the CPU,
+/// and copies the result up.
+///
+/// An allreduce works in chunks, in pinned memory that the ranks of the host share, so the CPU reduces
+/// in place. While it reduces a chunk, the next ones are copied down on one stream and the results
+/// before are copied up on another. The other collectives copy everything down, and then up.
+///
+/// The calling thread waits for copies and ranks. Only the last copy up of an allreduce runs on.
+public final class StagedBackend
+        implements DeviceBackend.SupportsAllreduce,
+                DeviceBackend.SupportsAdasum,
+                DeviceBackend.SupportsReducescatter,
+                DeviceBackend.SupportsAllgather,
+                DeviceBackend.SupportsBroadcast,
+                DeviceBackend.SupportsAlltoall {
+    /// Large enough for full speed of the copies, small enough for the caches of the CPU.
+    static final long CHUNK_BYTES = 4L * 1024 * 1024;
+
+    /// One chunk is copied down, one reduced, one copied up.
+    static final int SLOTS = 3;
+
+    private final DeviceDriver driver;
+    private final DeviceStream stream;
+    private final HostCollectives host;
+    private final DeviceContext.Activities activities;
+
+    /// For copies to the device, beside those from it.
+    private final DeviceStream upStream;
+
+    private @Nullable ChunkSlots slots;
+
+    /// Memory of the device for fused tensors.
+    private @Nullable Tensor scratch;
+
+    /// The chunks of an allreduce in flight.
+    ///
+    /// @param hostMemory shared with the ranks of the host
+    /// @param pinned locks its pages
+    private record ChunkSlots(
+            Tensor hostMemory, DeviceDriver.PinnedMemory pinned, Tensor deviceMemory) {
+        MemorySegment onHost(int slot, long byteSize) {
+            return hostMemory.segment().asSlice(slot * CHUNK_BYTES, byteSize);
+        }
+
+        long onDevice(int slot) {
+            return deviceMemory.deviceAddress() + slot * CHUNK_BYTES;
+        }
+    }
+
+    StagedBackend(DeviceContext context) {
+        this.driver = context.driver();
+        this.stream = context.stream();
+        this.host = context.host();
+        this.activities = context.activities();
+        this.upStream = driver.openStream(true);
+    }
+
+    @Override
+    public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+        new Allreduce(fusedTensors, op, scale, divisor).run();
+        activities.launched("HOST_ALLREDUCE");
+    }
+
+    /// One allreduce.
+    private final class Allreduce {
+        private final FusedTensors fusedTensors;
+        private final ReduceOp op;
+        private final Scale scale;
+        private final int divisor;
+        private final DataType wireType;
+        private final boolean isCast;
+        private final long chunkElements;
+        private final ChunkSlots chunkSlots = slots();
+
+        Allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+            this.fusedTensors = fusedTensors;
+            this.op = op;
+            this.scale = scale;
+            this.divisor = divisor;
+            this.wireType = fusedTensors.wireType();
+            this.isCast = wireType != fusedTensors.dataType();
+            this.chunkElements = CHUNK_BYTES / wireType.byteSize();
+        }
+
+        void run() {
+            long total = fusedTensors.elementCount();
+            int chunks = Math.toIntExact(Math.ceilDiv(total, chunkElements));
+            DeviceEvent[] down = new DeviceEvent[chunks];
+            for (int chunk = 0; chunk < Math.min(SLOTS, chunks); chunk++) {
+                down[chunk] = copyDown(chunk);
+            }
+            for (int chunk = 0; chunk < chunks; chunk++) {
+                host.await(down[chunk]);
+                reduce(chunk);
+                copyUp(chunk);
+                if (chunk + SLOTS < chunks) {
+                    awaitUpStream(); // before its slot is written again
+                    down[chunk + SLOTS] = copyDown(chunk + SLOTS);
+                }
+            }
+            awaitUpStream();
+        }
+
+        private DeviceEvent copyDown(int chunk) {
+            int slot = chunk % SLOTS;
+            long first = chunk * chunkElements;
+            long source = chunkSlots.onDevice(slot);
+            if (isContiguous()) {
+                source = fusedTensors.inputAddress(0) + first * wireType.byteSize();
+            } else {
+                driver.pack(
+                        fusedTensors,
+                        first,
+                        count(chunk),
+                        isCast ? scale.prescale() : 1,
+                        source,
+                        stream);
+            }
+            driver.copyToHost(source, memory(chunk), stream);
+            return driver.record(stream);
+        }
+
+        private void reduce(int chunk) {
+            FusedTensors onHost = new FusedTensors(wireType, count(chunk));
+            onHost.set(0, memory(chunk), memory(chunk));
+            host.allreduce(onHost, op, isCast ? Scale.NONE : scale, divisor);
+        }
+
+        private void copyUp(int chunk) {
+            int slot = chunk % SLOTS;
+            long first = chunk * chunkElements;
+            if (isContiguous()) {
+                driver.copyToDevice(
+                        memory(chunk),
+                        fusedTensors.outputAddress(0) + first * wireType.byteSize(),
+                        upStream);
+            } else {
+                driver.copyToDevice(memory(chunk), chunkSlots.onDevice(slot), upStream);
+                driver.unpack(
+                        fusedTensors,
+                        chunkSlots.onDevice(slot),
+                        first,
+                        count(chunk),
+                        isCast ? scale.postscale() : 1,
+                        upStream);
+            }
+        }
+
+        /// Whether nothing needs to be packed.
+        private boolean isContiguous() {
+            return fusedTensors.tensorCount() == 1 && !isCast;
+        }
+
+        private long count(int chunk) {
+            return Math.min(chunkElements, fusedTensors.elementCount() - chunk * chunkElements);
+        }
+
+        private MemorySegment memory(int chunk) {
+            return chunkSlots.onHost(chunk % SLOTS, count(chunk) * wireType.byteSize());
+        }
+    }
+
+    private void awaitUpStream() {
+        DeviceEvent up = driver.record(upStream);
+        up.awaitOn(stream);
+        up.release();
+    }
+
+    @Override
+    public void adasum(FusedTensors fusedTensors, Scale scale) {
+        DataType wireType = fusedTensors.wireType();
+        boolean isCast = wireType != fusedTensors.dataType();
+        MemorySegment staged = packDown(fusedTensors, isCast ? scale.prescale() : 1);
+        FusedTensors onHost = fusedTensors.withDataType(wireType);
+        for (int i = 0; i < onHost.tensorCount(); i++) {
+            MemorySegment tensor = slice(staged, onHost, i);
+            onHost.set(i, tensor, tensor);
+        }
+        host.adasum(onHost, isCast ? Scale.NONE : scale);
+        long buffer = scratch(staged.byteSize());
+        copyUp(staged, buffer);
+        driver.unpack(
+                fusedTensors,
+                buffer,
+                0,
+                fusedTensors.elementCount(),
+                isCast ? scale.postscale() : 1,
+                stream);
+        synchronize("HOST_ADASUM");
+    }
+
+    @Override
+    public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+        DataType dataType = fusedTensors.dataType();
+        MemorySegment staged = packDown(fusedTensors, 1);
+        FusedTensors onHost = fusedTensors.withDataType(dataType);
+        List<MemorySegment> outputs = new ArrayList<>();
+        for (int i = 0; i < onHost.tensorCount(); i++) {
+            long elements = fusedTensors.outputEnd(i) - fusedTensors.outputStart(i);
+            MemorySegment output = hostMemory(elements * dataType.byteSize());
+            outputs.add(output);
+            onHost.set(i, slice(staged, onHost, i), output);
+        }
+        host.reducescatter(onHost, op, scale, divisor);
+        for (int i = 0; i < onHost.tensorCount(); i++) {
+            copyUp(outputs.get(i), fusedTensors.outputAddress(i));
+        }
+        synchronize("HOST_REDUCESCATTER");
+    }
+
+    @Override
+    public void allgather(List<Tensor> inputs, List<Tensor> outputs, long[][] rows) {
+        List<Tensor> onHost = inputs.stream().map(this::copyDown).toList();
+        synchronize("MEMCPY_IN_HOST_BUFFER");
+        List<Tensor> gathered = host.allgather(onHost);
+        for (int i = 0; i < outputs.size(); i++) {
+            copyUp(gathered.get(i).segment(), outputs.get(i).deviceAddress());
+        }
+        synchronize("HOST_ALLGATHER");
+    }
+
+    @Override
+    public void broadcast(Tensor tensor, int rootRank) {
+        Tensor onHost = Tensor.zeros(tensor.dataType(), tensor.shape());
+        boolean isRoot = host.rank() == rootRank;
+        if (isRoot) {
+            onHost = copyDown(tensor);
+            synchronize("MEMCPY_IN_HOST_BUFFER");
+        }
+        host.broadcast(onHost, rootRank);
+        if (!isRoot) {
+            copyUp(onHost.segment(), tensor.deviceAddress());
+        }
+        synchronize("HOST_BCAST");
+    }
+
+    @Override
+    public void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits) {
+        Tensor onHost = copyDown(input);
+        synchronize("MEMCPY_IN_HOST_BUFFER");
+        Tensor received = host.alltoall(onHost, splits).tensor();
+        copyUp(received.segment(), output.deviceAddress());
+        synchronize("HOST_ALLTOALL");
+    }
+
+    /// Packs all tensors and copies them to main memory.
+    private MemorySegment packDown(FusedTensors fusedTensors, double factor) {
+        long byteSize = fusedTensors.elementCount() * fusedTensors.wireType().byteSize();
+        MemorySegment target = hostMemory(byteSize);
+        if (byteSize > 0) {
+            long buffer = scratch(byteSize);
+            driver.pack(fusedTensors, 0, fusedTensors.elementCount(), factor, buffer, stream);
+            driver.copyToHost(buffer, target, stream);
+        }
+        synchronize("MEMCPY_IN_HOST_BUFFER");
+        return target;
+    }
+
+    private Tensor copyDown(Tensor tensor) {
+        Tensor onHost = Tensor.zeros(tensor.dataType(), tensor.shape());
+        if (onHost.byteSize() > 0) {
+            driver.copyToHost(tensor.deviceAddress(), onHost.segment(), stream);
+        }
+        return onHost;
+    }
+
+    private void copyUp(MemorySegment source, long target) {
+        if (source.byteSize() > 0) {
+            driver.copyToDevice(source, target, stream);
+        }
+    }
+
+    /// Waits for the stream: the memory on the host that it uses is free then.
+    private void synchronize(String activity) {
+        host.await(driver.record(stream));
+        activities.launched(activity);
+    }
+
+    private static MemorySegment hostMemory(long byteSize) {
+        return Tensor.zeros(DataType.UINT8, Shape.of(byteSize)).segment();
+    }
+
+    private static MemorySegment slice(MemorySegment memory, FusedTensors fusedTensors, int index) {
+        int byteSize = fusedTensors.dataType().byteSize();
+        long start = fusedTensors.start(index);
+        return memory.asSlice(start * byteSize, (fusedTensors.start(index + 1) - start) * byteSize);
+    }
+
+    /// Memory of the device that no work uses.
+    private long scratch(long byteSize) {
+        Tensor current = scratch;
+        if (current == null || current.byteSize() < byteSize) {
+            current = driver.allocate(DataType.UINT8, Shape.of(byteSize));
+            scratch = current;
+        }
+        return current.deviceAddress();
+    }
+
+    private ChunkSlots slots() {
+        ChunkSlots current = slots;
+        if (current == null) {
+            Shape shape = Shape.of(SLOTS * CHUNK_BYTES);
+            Tensor hostMemory = host.allocate(DataType.UINT8, shape);
+            current =
+                    new ChunkSlots(
+                            hostMemory,
+                            driver.pin(hostMemory.segment()),
+                            driver.allocate(DataType.UINT8, shape));
+            slots = current;
+        }
+        return current;
+    }
+
+    /// Does nothing: the calling thread has seen every failure.
+    @Override
+    public void check() {}
+
+    /// Does nothing: no work on the device waits for another rank.
+    @Override
+    public void abort() {}
+
+    @Override
+    public void close() {
+        driver.closeStream(upStream);
+        if (slots != null) {
+            slots.pinned.close();
+            slots = null;
+        }
+        scratch = null;
+    }
+}

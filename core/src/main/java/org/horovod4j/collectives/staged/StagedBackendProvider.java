@@ -1,0 +1,58 @@
+package org.horovod4j.collectives.staged;
+
+import org.horovod4j.Device;
+import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DevicePlace;
+
+import java.util.List;
+import java.util.Optional;
+
+/// The backend that every device has.
+///
+/// @param kind the devices it works on
+public record StagedBackendProvider(Device.Kind kind) implements BackendProvider {
+    public static final String NAME = "HOST";
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public int preference() {
+        return 0;
+    }
+
+    @Override
+    public List<Class<? extends DeviceBackend>> capabilities() {
+        return List.of(
+                DeviceBackend.SupportsAllreduce.class,
+                DeviceBackend.SupportsAdasum.class,
+                DeviceBackend.SupportsReducescatter.class,
+                DeviceBackend.SupportsAllgather.class,
+                DeviceBackend.SupportsBroadcast.class,
+                DeviceBackend.SupportsAlltoall.class);
+    }
+
+    @Override
+    public String describe() {
+        return "copies through main memory";
+    }
+
+    @Override
+    public boolean isAvailable() {
+        return true;
+    }
+
+    @Override
+    public Optional<String> obstacle(List<DevicePlace> places) {
+        return Optional.empty();
+    }
+
+    @Override
+    public DeviceBackend create(DeviceContext context) {
+        return new StagedBackend(context);
+    }
+}

@@ -1,0 +1,10 @@
+/// The backend `HOST`: collectives on tensors of a device that go through main memory.
+///
+/// Start with [StagedBackend]. It uses the driver of the device and the collectives of main memory, so
+/// it works for every device and between all ranks.
+///
+/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+@NullMarked
+package org.horovod4j.collectives.staged;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,45 @@
+package org.horovod4j.option;
+
+import java.util.List;
+import java.util.Locale;
+
+/// The options that choose the backend for tensors on a GPU.
+public final class DeviceOptions {
+    private static final String ANY = "the first of NCCL, CUDA_IPC and HOST that all ranks can use";
+
+    public static final Option<String> GPU_OPERATIONS =
+            Option.text("gpu-operations")
+                    .environment("HOROVOD_GPU_OPERATIONS")
+                    .whenUnset(ANY)
+                    .in(OptionGroup.DEVICES)
+                    .help(
+                            "The backend for tensors on a GPU: `NCCL`, `CUDA_IPC` for ranks that share a GPU,"
+                                    + " or `HOST`, which copies them through main memory. A collective that"
+                                    + " it does not have runs by the next one.");
+
+    public static final Option<String> GPU_ALLREDUCE = of("allreduce");
+    public static final Option<String> GPU_ALLGATHER = of("allgather");
+    public static final Option<String> GPU_BROADCAST = of("broadcast");
+    public static final Option<String> GPU_ALLTOALL = of("alltoall");
+    public static final Option<String> GPU_REDUCESCATTER = of("reducescatter");
+
+    private DeviceOptions() {}
+
+    private static Option<String> of(String collective) {
+        return Option.text()
+                .environment("HOROVOD_GPU_" + collective.toUpperCase(Locale.ROOT))
+                .whenUnset("as HOROVOD_GPU_OPERATIONS says")
+                .in(OptionGroup.DEVICES)
+                .help("The backend for %s on a GPU.".formatted(collective));
+    }
+
+    static List<Option<?>> all() {
+        return List.of(
+                GPU_OPERATIONS,
+                GPU_ALLREDUCE,
+                GPU_ALLGATHER,
+                GPU_BROADCAST,
+                GPU_ALLTOALL,
+                GPU_REDUCESCATTER);
+    }
+}

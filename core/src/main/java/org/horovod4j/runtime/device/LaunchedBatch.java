@@ -1,0 +1,112 @@
+package org.horovod4j.runtime.device;
+
+import org.horovod4j.DeviceStream;
+import org.horovod4j.HorovodException;
+import org.horovod4j.runtime.queue.TensorEntry;
+import org.horovod4j.spi.DeviceEvent;
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.locks.ReentrantLock;
+
+/// A batch that was launched on a device, until its work there has ended.
+final class LaunchedBatch implements TensorEntry.LaunchedWork {
+    private final long number;
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /// Null after the end, when the driver uses it again.
+    private @Nullable DeviceEvent event;
+
+    /// Keeps the tensors allocated, also if the program has dropped its handles.
+    private @Nullable Object tensors;
+
+    private volatile boolean ended;
+    private volatile @Nullable HorovodException failure;
+
+    /// @param number of the batch
+    /// @param event after its work
+    /// @param tensors that its work uses
+    LaunchedBatch(long number, DeviceEvent event, Object tensors) {
+        this.number = number;
+        this.event = event;
+        this.tensors = tensors;
+    }
+
+    private LaunchedBatch(HorovodException reason) {
+        this.number = 0;
+        fail(reason);
+    }
+
+    /// A batch that could not be launched on any rank.
+    static LaunchedBatch failed(HorovodException reason) {
+        return new LaunchedBatch(reason);
+    }
+
+    long number() {
+        return number;
+    }
+
+    @Override
+    public boolean isEnded() {
+        if (ended) {
+            return true;
+        }
+        lock.lock();
+        try {
+            DeviceEvent last = event;
+            // Work that is aborted completes too, but fail() has been called before.
+            if (last != null && last.isComplete()) {
+                end();
+            }
+        } catch (HorovodException e) {
+            fail(e);
+        } finally {
+            lock.unlock();
+        }
+        return ended;
+    }
+
+    @Override
+    public boolean await(long nanos) {
+        return DeviceWait.await(this::isEnded, nanos);
+    }
+
+    @Override
+    public void awaitOn(DeviceStream stream) {
+        lock.lock();
+        try {
+            if (event != null) {
+                event.awaitOn(stream);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /// Ends it by a failure, unless it has ended.
+    void fail(HorovodException reason) {
+        lock.lock();
+        try {
+            if (!ended) {
+                failure = reason;
+                end();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void end() {
+        DeviceEvent last = event;
+        event = null;
+        tensors = null;
+        ended = true;
+        if (last != null) {
+            last.release();
+        }
+    }
+
+    @Override
+    public @Nullable HorovodException failure() {
+        return failure;
+    }
+}

@@ -1,0 +1,159 @@
+package org.horovod4j.runtime.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.DataType;
+import org.horovod4j.Device;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.collectives.staged.StagedBackendProvider;
+import org.horovod4j.option.DeviceSettings;
+import org.horovod4j.runtime.device.BackendChoice.Offer;
+import org.horovod4j.runtime.message.CollectiveKind;
+import org.horovod4j.runtime.message.Request;
+import org.horovod4j.runtime.message.TestRequests;
+import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DevicePlace;
+import org.horovod4j.testing.FakeBackendProvider;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+
+class BackendChoiceTest {
+    private static final Request ALLREDUCE = onGpu(TestRequests.sum("t", 4));
+    private static final Request ADASUM = TestRequests.with(ALLREDUCE, ReduceOp.ADASUM, Scale.NONE);
+    private static final Request INTEGERS =
+            onGpu(TestRequests.of(CollectiveKind.ALLREDUCE, "i", DataType.INT32, Shape.of(4)));
+    private static final Request BROADCAST = onGpu(TestRequests.broadcast("b", 0));
+    private static final Request ALLGATHER =
+            onGpu(TestRequests.of(CollectiveKind.ALLGATHER, "g", DataType.INT8, Shape.of(4)));
+
+    private final BackendProvider fast = new FakeBackendProvider("FAST");
+    private final BackendProvider host = new StagedBackendProvider(Device.Kind.CUDA);
+
+    private static Request onGpu(Request request) {
+        return TestRequests.on(Device.cuda(0), request);
+    }
+
+    private static Offer offer(
+            int rank, Map<String, String> options, BackendProvider... providers) {
+        return Offer.of(
+                new DevicePlace(rank, "alpha", "alpha", Device.cuda(0), "GPU-" + rank),
+                List.of(providers),
+                new DeviceSettings(options));
+    }
+
+    private BackendChoice choice(Map<String, String> options) {
+        return choice(offer(0, options, fast, host), offer(1, options, fast, host));
+    }
+
+    private BackendChoice choice(Offer... offers) {
+        return BackendChoice.of(List.of(fast, host), List.of(offers));
+    }
+
+    @Test
+    void preferredBackendRunsWhatItHas() {
+        BackendChoice choice = choice(Map.of());
+        assertThat(choice.of(ALLREDUCE)).isSameAs(fast);
+        assertThat(choice.of(BROADCAST)).isSameAs(fast);
+        assertThat(choice.of(ADASUM)).isSameAs(host);
+        assertThat(choice.of(INTEGERS)).isSameAs(host);
+        assertThat(choice.of(ALLGATHER)).isSameAs(host);
+        assertThat(choice.describe())
+                .isEqualTo(
+                        "allreduce, broadcast by FAST (FAST for tests);"
+                                + " adasum, allgather, alltoall, reducescatter by HOST (copies"
+                                + " through main memory)");
+    }
+
+    @Test
+    void optionNamesTheBackendOfAllOrOneCollective() {
+        BackendChoice byHost = choice(Map.of("HOROVOD_GPU_OPERATIONS", "HOST"));
+        assertThat(byHost.of(ALLREDUCE)).isSameAs(host);
+        BackendChoice mixed =
+                choice(Map.of("HOROVOD_GPU_OPERATIONS", "FAST", "HOROVOD_GPU_BROADCAST", "HOST"));
+        assertThat(mixed.of(ALLREDUCE)).isSameAs(fast);
+        assertThat(mixed.of(BROADCAST)).isSameAs(host);
+        assertThat(mixed.of(ALLGATHER)).isSameAs(host); // FAST does not have it
+    }
+
+    @Test
+    void backendThatARankLacksIsNotChosen() {
+        BackendProvider broken = new FakeBackendProvider("FAST").unavailable();
+        assertThat(
+                        choice(offer(0, Map.of(), fast, host), offer(1, Map.of(), broken, host))
+                                .of(ALLREDUCE))
+                .isSameAs(host);
+        assertThat(choice(offer(0, Map.of(), fast, host), offer(1, Map.of(), host)).of(ALLREDUCE))
+                .isSameAs(host);
+    }
+
+    @Test
+    void namedBackendThatARankLacksIsAnError() {
+        Map<String, String> options = Map.of("HOROVOD_GPU_ALLREDUCE", "FAST");
+        BackendProvider broken = new FakeBackendProvider("FAST").unavailable();
+        assertThatThrownBy(
+                        () ->
+                                choice(
+                                        offer(0, options, fast, host),
+                                        offer(1, options, broken, host),
+                                        offer(2, options, host)))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageStartingWith(
+                        """
+                        HOROVOD_GPU_ALLREDUCE is FAST, which some ranks cannot use
+                          libFAST.so is missing on rank 1
+                          no jar with it on the class path on rank 2
+                        """);
+    }
+
+    @Test
+    void differentOptionsAreAnError() {
+        assertThatThrownBy(
+                        () ->
+                                choice(
+                                        offer(0, Map.of(), fast, host),
+                                        offer(
+                                                1,
+                                                Map.of("HOROVOD_GPU_OPERATIONS", "HOST"),
+                                                fast,
+                                                host)))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessage(
+                        """
+                        HOROVOD_GPU_OPERATIONS differs between ranks
+                          not set on rank 0
+                          HOST on rank 1
+                        Set the same value on every rank.""");
+    }
+
+    @Test
+    void obstacleLeadsToTheNextBackendOrAnError() {
+        BackendProvider blocked =
+                new FakeBackendProvider("FAST").withObstacle("ranks 0 and 1 use one GPU");
+        List<Offer> offers =
+                List.of(offer(0, Map.of(), blocked, host), offer(1, Map.of(), blocked, host));
+        assertThat(BackendChoice.of(List.of(blocked, host), offers).of(ALLREDUCE)).isSameAs(host);
+
+        Map<String, String> options = Map.of("HOROVOD_GPU_OPERATIONS", "FAST");
+        assertThatThrownBy(
+                        () ->
+                                BackendChoice.of(
+                                        List.of(blocked, host),
+                                        List.of(offer(0, options, blocked, host))))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("ranks 0 and 1 use one GPU");
+    }
+
+    @Test
+    void backendWithoutTheCollectiveThatAnOptionNamesItForIsAnError() {
+        BackendChoice choice = choice(Map.of("HOROVOD_GPU_ALLGATHER", "FAST"));
+        assertThatThrownBy(() -> choice.of(ALLGATHER))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContainingAll("HOROVOD_GPU_ALLGATHER", "FAST", "allgather of 'g'");
+    }
+}

@@ -1,0 +1,303 @@
+package org.horovod4j.testing;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Device;
+import org.horovod4j.HorovodException;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
+import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DevicePlace;
+import org.horovod4j.spi.FusedTensors;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+
+/// A backend of fake devices for ranks of one JVM that works as NCCL does: it has an id that rank 0
+/// makes, its work waits on the device for the other ranks, and only [DeviceBackend#abort] ends such a
+/// wait. It has allreduce and broadcast alone, and records what it launches.
+public final class FakeBackendProvider implements BackendProvider {
+    private static final Map<String, FakeGroup> GROUPS = new ConcurrentHashMap<>();
+
+    private final String name;
+    private final List<Launch> launches = new CopyOnWriteArrayList<>();
+    private final List<Integer> aborts = new CopyOnWriteArrayList<>();
+    private volatile boolean available = true;
+    private volatile String obstacle = "";
+    private volatile String asynchronousError = "";
+
+    /// A collective that a rank has launched.
+    ///
+    /// @param tensors the number of fused tensors
+    /// @param wireType the type in which they were sent
+    public record Launch(int rank, String collective, int tensors, DataType wireType) {}
+
+    public FakeBackendProvider(String name) {
+        this.name = name;
+    }
+
+    /// Says that this process cannot use it.
+    public FakeBackendProvider unavailable() {
+        available = false;
+        return this;
+    }
+
+    /// Says that it cannot be used for any devices.
+    public FakeBackendProvider withObstacle(String reason) {
+        obstacle = reason;
+        return this;
+    }
+
+    /// Fails work that was launched.
+    public void failAsynchronously(String reason) {
+        asynchronousError = reason;
+    }
+
+    /// What all ranks have launched.
+    public List<Launch> launches() {
+        return launches;
+    }
+
+    /// What a rank has launched.
+    public List<Launch> launches(int rank) {
+        return launches.stream().filter(launch -> launch.rank == rank).toList();
+    }
+
+    /// The ranks that have aborted their work.
+    public List<Integer> aborts() {
+        return aborts;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Device.Kind kind() {
+        return Device.Kind.CUDA;
+    }
+
+    @Override
+    public int preference() {
+        return 100;
+    }
+
+    @Override
+    public List<Class<? extends DeviceBackend>> capabilities() {
+        return List.of(
+                DeviceBackend.SupportsAllreduce.class, DeviceBackend.SupportsBroadcast.class);
+    }
+
+    @Override
+    public boolean reduces(DataType dataType, ReduceOp op) {
+        return dataType.isFloatingPoint();
+    }
+
+    @Override
+    public String describe() {
+        return available ? "%s for tests".formatted(name) : "lib%s.so is missing".formatted(name);
+    }
+
+    @Override
+    public boolean isAvailable() {
+        return available;
+    }
+
+    @Override
+    public Optional<String> obstacle(List<DevicePlace> places) {
+        return obstacle.isEmpty() ? Optional.empty() : Optional.of(obstacle);
+    }
+
+    @Override
+    public DeviceBackend create(DeviceContext context) {
+        byte[] id =
+                context.host().rank() == 0
+                        ? UUID.randomUUID().toString().getBytes(UTF_8)
+                        : new byte[0];
+        String shared = new String(context.host().allgather(id).getFirst(), UTF_8);
+        return new FakeBackend(
+                context, GROUPS.computeIfAbsent(shared, _ -> new FakeGroup(context.host().size())));
+    }
+
+    /// The ranks of a backend.
+    private static final class FakeGroup {
+        private final int size;
+        private final Map<Long, double[][]> exchanges = new ConcurrentHashMap<>();
+
+        FakeGroup(int size) {
+            this.size = size;
+        }
+
+        /// Waits for the values of all ranks.
+        ///
+        /// @return null if it is aborted
+        double[][] exchange(long number, int rank, double[] mine, BooleanSupplier isAborted) {
+            double[][] all = exchanges.computeIfAbsent(number, _ -> new double[size][]);
+            synchronized (all) {
+                all[rank] = mine;
+            }
+            while (!isComplete(all)) {
+                if (isAborted.getAsBoolean()) {
+                    return null;
+                }
+                LockSupport.parkNanos(20_000);
+            }
+            return all;
+        }
+
+        private static boolean isComplete(double[][] all) {
+            synchronized (all) {
+                for (double[] ofRank : all) {
+                    if (ofRank == null) {
+                        return false;
+                    }
+                }
+                return true;
+            }
+        }
+    }
+
+    private final class FakeBackend
+            implements DeviceBackend.SupportsAllreduce, DeviceBackend.SupportsBroadcast {
+        private final DeviceContext context;
+        private final FakeGroup group;
+        private final int rank;
+        private volatile boolean aborted;
+        private long number;
+
+        /// All buffers so far: work that was launched may still use one that is too small now.
+        private final List<Tensor> buffers = new ArrayList<>();
+
+        FakeBackend(DeviceContext context, FakeGroup group) {
+            this.context = context;
+            this.group = group;
+            this.rank = context.host().rank();
+        }
+
+        @Override
+        public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+            launches.add(
+                    new Launch(
+                            rank,
+                            "allreduce",
+                            fusedTensors.tensorCount(),
+                            fusedTensors.wireType()));
+            long count = fusedTensors.elementCount();
+            DataType wireType = fusedTensors.wireType();
+            if (buffers.isEmpty() || buffers.getLast().byteSize() < count * wireType.byteSize()) {
+                buffers.add(context.driver().allocate(DataType.UINT8, Shape.of(8 * count)));
+            }
+            long address = buffers.getLast().deviceAddress();
+            context.driver()
+                    .pack(fusedTensors, 0, count, scale.prescale(), address, context.stream());
+            context.activities().launched("MEMCPY_IN_FUSION_BUFFER");
+            exchange(address, wireType, count, all -> reduce(all, op));
+            context.activities().launched(name + "_ALLREDUCE");
+            double after = scale.postscale() / (op == ReduceOp.AVERAGE ? divisor : 1);
+            context.driver().unpack(fusedTensors, address, 0, count, after, context.stream());
+            context.activities().launched("MEMCPY_OUT_FUSION_BUFFER");
+        }
+
+        @Override
+        public void broadcast(Tensor tensor, int rootRank) {
+            launches.add(new Launch(rank, "broadcast", 1, tensor.dataType()));
+            exchange(
+                    tensor.deviceAddress(),
+                    tensor.dataType(),
+                    tensor.elementCount(),
+                    all -> all[rootRank]);
+            context.activities().launched(name + "_BCAST");
+        }
+
+        private void exchange(
+                long address,
+                DataType dataType,
+                long count,
+                Function<double[][], double[]> result) {
+            if (aborted) {
+                throw new HorovodException(name + " was aborted");
+            }
+            long current = number++;
+            FakeStream.of(context.stream())
+                    .launch(
+                            () -> {
+                                Tensor memory =
+                                        Tensor.of(
+                                                FakeDriver.memory(
+                                                        address, count * dataType.byteSize()),
+                                                dataType,
+                                                Shape.of(count));
+                                double[][] all =
+                                        group.exchange(
+                                                current, rank, values(memory), () -> aborted);
+                                if (all != null) {
+                                    store(result.apply(all), memory);
+                                }
+                            });
+        }
+
+        private static double[] values(Tensor tensor) {
+            Elements elements = Elements.of(tensor);
+            double[] values = new double[elements.count()];
+            Arrays.setAll(values, elements::real);
+            return values;
+        }
+
+        private static void store(double[] values, Tensor tensor) {
+            Elements elements = Elements.zerosFor(tensor);
+            for (int i = 0; i < values.length; i++) {
+                elements.set(i, values[i]);
+            }
+            Tensor _ = elements.store();
+        }
+
+        private static double[] reduce(double[][] all, ReduceOp op) {
+            double[] result = all[0].clone();
+            for (int r = 1; r < all.length; r++) {
+                for (int i = 0; i < result.length; i++) {
+                    double next = all[r][i];
+                    result[i] =
+                            switch (op) {
+                                case SUM, AVERAGE -> result[i] + next;
+                                case PRODUCT -> result[i] * next;
+                                case MIN -> Math.min(result[i], next);
+                                case MAX -> Math.max(result[i], next);
+                                case ADASUM -> throw new IllegalArgumentException("no Adasum");
+                            };
+                }
+            }
+            return result;
+        }
+
+        @Override
+        public void check() {
+            if (!asynchronousError.isEmpty()) {
+                throw new HorovodException(asynchronousError);
+            }
+        }
+
+        @Override
+        public void abort() {
+            aborted = true;
+            aborts.add(rank);
+        }
+
+        @Override
+        public void close() {}
+    }
+}
