@@ -10,6 +10,9 @@ module org.horovod4j.launcher {
 
     exports org.horovod4j.launcher;
 
+    uses org.horovod4j.spi.BackendProvider;
+    uses org.horovod4j.spi.DeviceProvider;
+
     // Core encodes the records of the messages between launcher and ranks.
     opens org.horovod4j.launcher.function to
             org.horovod4j.core;

@@ -6,6 +6,8 @@ import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
+import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceProvider;
 import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -35,10 +38,7 @@ public final class BuildReport {
     /// Starts the line that it prints.
     private static final String KERNELS = "kernels: ";
 
-    private static final List<Finding> BACKENDS =
-            List.of(
-                    Finding.found("CPU", "all collectives; tensors of a GPU are copied to the CPU"),
-                    Finding.missing("GPU", "no collective runs on a GPU"));
+    private static final String NO_DEVICES = "tensors on a GPU need horovod4j-cuda";
 
     private final Map<String, String> environment;
     private final SearchPath searchPath;
@@ -77,7 +77,7 @@ public final class BuildReport {
                 text,
                 "Frameworks that Horovod4J trains with",
                 FrameworkLibrary.findAll(classPath, artifacts, tensorFlowKernels(classPath)));
-        section(text, "Backends", BACKENDS);
+        section(text, "Backends", backends());
         section(text, "Controllers", controllers());
         section(text, "Transports", transports());
         section(text, "Kernels", kernels());
@@ -105,6 +105,30 @@ public final class BuildReport {
             }
         }
         return artifacts;
+    }
+
+    /// Those of this class path: their libraries are searched on this machine.
+    private static List<Finding> backends() {
+        List<Finding> findings = new ArrayList<>();
+        findings.add(Finding.found("CPU", "all collectives on tensors in main memory"));
+        boolean hasDevices = devices(DeviceProvider.class).findAny().isPresent();
+        findings.add(
+                hasDevices
+                        ? Finding.found("HOST", "all collectives on a GPU, through main memory")
+                        : Finding.missing("HOST", NO_DEVICES));
+        devices(BackendProvider.class)
+                .map(
+                        each ->
+                                each.isAvailable()
+                                        ? Finding.found(each.name(), each.describe())
+                                        : Finding.missing(each.name(), each.describe()))
+                .forEach(findings::add);
+        return findings;
+    }
+
+    private static <T> Stream<T> devices(Class<T> service) {
+        return ServiceLoader.load(service, service.getClassLoader()).stream()
+                .map(ServiceLoader.Provider::get);
     }
 
     private List<Finding> controllers() throws InterruptedException {
@@ -219,7 +243,17 @@ public final class BuildReport {
 
     private List<Finding> devices() throws InterruptedException {
         int cores = Runtime.getRuntime().availableProcessors();
-        return List.of(Finding.found("CPU cores", String.valueOf(cores)), gpus());
+        List<Finding> findings = new ArrayList<>();
+        findings.add(Finding.found("CPU cores", String.valueOf(cores)));
+        findings.add(gpus());
+        devices(DeviceProvider.class)
+                .map(
+                        each ->
+                                each.count() > 0
+                                        ? Finding.found(each.kind().name(), each.describe())
+                                        : Finding.missing(each.kind().name(), each.describe()))
+                .forEach(findings::add);
+        return findings;
     }
 
     private Finding gpus() throws InterruptedException {

@@ -3,7 +3,7 @@
 /// Start with [BuildReport], then [OwnModule] and [FrameworkLibrary] (what is searched for on a
 /// class path).
 ///
-/// - May depend on: `org.horovod4j.option`, `org.horovod4j.text`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.option`, `org.horovod4j.spi`, `org.horovod4j.text`,
 ///   `org.horovod4j.launcher.process`.
 /// - Invariant: the check changes nothing. A tool that does not answer is reported as missing.
 @NullMarked
