@@ -16,11 +16,15 @@ import java.util.regex.Pattern;
 /// @param parameterCheckInterval the steps between two checks that all ranks have the same parameters;
 ///     0 for no check
 /// @param openMpThreads the first number of `OMP_NUM_THREADS`, if it is valid
+/// @param ownsGpus whether this rank sees only GPUs that no other rank of its host sees
+/// @param sharesGpus whether ranks may share a GPU
 public record FrameworkSettings(
         HookChoice gradientHooks,
         GraphKernels tensorFlowKernels,
         int parameterCheckInterval,
-        OptionalInt openMpThreads) {
+        OptionalInt openMpThreads,
+        boolean ownsGpus,
+        boolean sharesGpus) {
     /// `OMP_NUM_THREADS` has a number for each level of nested parallel loops; the first one counts.
     private static final Pattern OPENMP_THREADS = Pattern.compile("\\s*([0-9]{1,9})\\s*(,.*)?");
 
@@ -53,7 +57,23 @@ public record FrameworkSettings(
                 environment.get(Options.GRADIENT_HOOKS),
                 environment.get(Options.TENSORFLOW_KERNELS),
                 environment.get(Options.PARAMETER_CHECK_INTERVAL),
-                openMpThreads(environment.variable("OMP_NUM_THREADS").orElse("")));
+                openMpThreads(environment.variable("OMP_NUM_THREADS").orElse("")),
+                ownsGpus(environment),
+                environment.get(Options.SHARE_GPUS));
+    }
+
+    /// Launchers such as that of Slurm show each rank its GPU by `CUDA_VISIBLE_DEVICES`. `horovodrun`
+    /// sets the option to 0 if all ranks inherit the same list.
+    private static boolean ownsGpus(Environment environment) {
+        return environment
+                .find(Options.GPUS_PER_RANK)
+                .map(gpus -> gpus > 0)
+                .orElseGet(
+                        () ->
+                                environment
+                                        .variable("CUDA_VISIBLE_DEVICES")
+                                        .filter(list -> !list.contains(","))
+                                        .isPresent());
     }
 
     /// OpenMP ignores a value that it does not understand, and so does this.

@@ -285,6 +285,28 @@ public final class Options {
                             "How many steps pass between two checks that all ranks have the same"
                                     + " parameters. The first step is checked too. 0 checks nothing.");
 
+    public static final Option<Integer> GPUS_PER_RANK =
+            Option.integer("gpus-per-rank")
+                    .environment("HOROVOD_GPUS_PER_RANK")
+                    .whenUnset("ranks of a host see the same GPUs")
+                    .atLeast(0)
+                    .in(OptionGroup.FRAMEWORKS)
+                    .help(
+                            "How many GPUs each rank sees that no other rank of its host sees."
+                                    + " `horovodrun` divides the GPUs of a host, or those in"
+                                    + " `CUDA_VISIBLE_DEVICES`, and sets that variable for each rank."
+                                    + " A rank of another launcher that lists one GPU there has it for"
+                                    + " itself, unless this is 0.");
+
+    public static final Option<Boolean> SHARE_GPUS =
+            Option.bool("share-gpus")
+                    .environment("HOROVOD_SHARE_GPUS")
+                    .byDefault(false)
+                    .in(OptionGroup.FRAMEWORKS)
+                    .help(
+                            "Whether ranks share GPUs if a host has more ranks than GPUs. Otherwise"
+                                    + " that is an error.");
+
     private static final List<Option<?>> ALL =
             Stream.concat(
                             Stream.of(
@@ -316,7 +338,9 @@ public final class Options {
                                     ALLREDUCE_ALGORITHM,
                                     GRADIENT_HOOKS,
                                     TENSORFLOW_KERNELS,
-                                    PARAMETER_CHECK_INTERVAL),
+                                    PARAMETER_CHECK_INTERVAL,
+                                    GPUS_PER_RANK,
+                                    SHARE_GPUS),
                             Stream.of(
                                             ElasticOptions.all(),
                                             RuntimeOptions.all(),

@@ -3,7 +3,7 @@
 /// Start with [Epochs] and the learning rates that follow it, [LearningRateWarmup] and
 /// [LearningRateSchedule]; then [TrainingProgress] (what rank 0 prints), [MetricTotals] (metrics of
 /// all ranks together) and [TensorBroadcast] (equal weights on all ranks). How samples are divided
-/// among ranks is in `org.horovod4j.data`.
+/// among ranks is in `org.horovod4j.data`. [GpuChoice] and [DeviceSupport] are for adapters.
 ///
 /// ```java
 /// Shard shard = Sampling.shuffled(42).shard(images, 32, comm);
@@ -22,7 +22,7 @@
 /// progress.trainingDone();
 /// ```
 ///
-/// - May depend on: `org.horovod4j`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.option`.
 /// - Invariant: all ranks call a method that communicates, in the same order.
 @NullMarked
 package org.horovod4j.training;

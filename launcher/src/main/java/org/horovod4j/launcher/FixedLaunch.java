@@ -1,5 +1,6 @@
 package org.horovod4j.launcher;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.driver.Driver;
 import org.horovod4j.launcher.driver.FixedDriver;
 import org.horovod4j.launcher.driver.Worker;
@@ -8,6 +9,8 @@ import org.horovod4j.launcher.output.StartupProgress;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
 import org.horovod4j.launcher.plan.Slot;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.text.MessageText;
@@ -43,7 +46,7 @@ final class FixedLaunch extends JobLaunch {
             if (used.size() > 1) { // two of them may be names of one machine
                 plan = plan.countedBy(hosts::machine);
             }
-            reportMissingGpus(hosts);
+            checkGpus(hosts);
             try (OutputTargets outputTargets =
                     OutputTargets.ofRanks(
                             context.launcherConsole(),
@@ -57,22 +60,31 @@ final class FixedLaunch extends JobLaunch {
         }
     }
 
-    /// Only a message: GPUs of other makers are not counted, and ranks may share one.
-    private void reportMissingGpus(Hosts hosts) {
+    /// @throws ConfigurationException when a host has too few GPUs
+    private void checkGpus(Hosts hosts) {
+        GpuAssignment assignment = context.gpuAssignment(hosts);
         for (Slot slot : plan.slots()) {
-            int needed = context.launch().gpuDemand().of(slot.localSize());
-            if (slot.localRank() == 0 && needed > 0) {
-                int found = hosts.gpus(slot.host());
-                if (found < needed) {
-                    context.launcherConsole()
-                            .printMessage(
-                                    "%s has %s of NVIDIA, and the job file asks for %d there (resources.gpus)"
-                                            .formatted(
-                                                    slot.host(),
-                                                    MessageText.count(found, "GPU"),
-                                                    needed));
-                }
+            if (slot.localRank() == 0) {
+                assignment.check(slot.host(), slot.localSize());
+                checkDemand(slot, hosts);
             }
+        }
+    }
+
+    /// GPUs of other makers are not counted.
+    private void checkDemand(Slot slot, Hosts hosts) {
+        int needed = context.launch().gpuDemand().of(slot.localSize());
+        int found = hosts.gpus(slot.host());
+        boolean mayShare =
+                new Environment(context.launch().mergedWith(context.environment()))
+                        .get(Options.SHARE_GPUS);
+        if (found < needed && !mayShare) {
+            throw new ConfigurationException(
+                    """
+                    %s has %s of NVIDIA, but the job file asks for %d there (resources.gpus).
+                    Lower resources.gpus, or use other hosts. With --share-gpus, ranks share the GPUs that \
+                    there are."""
+                            .formatted(slot.host(), MessageText.count(found, "GPU"), needed));
         }
     }
 

@@ -21,11 +21,13 @@ import java.util.Map;
 /// @param launcherAddress of the rendezvous server
 /// @param options variables that flags set for all processes
 /// @param threads the number of threads that a process computes with
+/// @param gpuAssignment the GPUs that a process sees
 record JobVariables(
         JobSettings settings,
         LauncherAddress launcherAddress,
         Map<String, String> options,
-        ComputeThreads threads) {
+        ComputeThreads threads,
+        GpuAssignment gpuAssignment) {
     /// Makes Python print each line at once, as Java does, if the program is a Python script.
     private static final String UNBUFFERED = "PYTHONUNBUFFERED";
 
@@ -37,6 +39,7 @@ record JobVariables(
     Map<String, String> of(Slot slot, boolean remote) {
         Map<String, String> variables = common(slot.host(), remote);
         variables.putAll(threads.variables(slot.host(), slot.localSize()));
+        variables.putAll(gpuAssignment.variables(slot.localRank()));
         // Otherwise a job that an elastic worker starts would inherit it.
         put(variables, ElasticOptions.ELASTIC, false);
         put(variables, Options.RANK, slot.rank());
@@ -53,9 +56,12 @@ record JobVariables(
     /// @param registryPort of the worker registry, at the address of the rendezvous server
     /// @param ranksOfHost how many workers its host has at most
     /// @param remote whether it runs on another host
+    /// @throws org.horovod4j.ConfigurationException when the host has too few GPUs
     Map<String, String> of(Worker worker, int registryPort, int ranksOfHost, boolean remote) {
         Map<String, String> variables = common(worker.host(), remote);
         variables.putAll(threads.variables(worker.host(), ranksOfHost));
+        gpuAssignment.check(worker.host(), worker.slot() + 1);
+        variables.putAll(gpuAssignment.variables(worker.slot()));
         put(variables, ElasticOptions.ELASTIC, true);
         // Its place among the processes of the host changes.
         put(variables, Options.BIND_TO, BindTo.NONE);

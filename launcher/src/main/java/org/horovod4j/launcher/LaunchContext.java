@@ -85,6 +85,12 @@ record LaunchContext(
                 settings,
                 LauncherAddress.of(port, anyRemote, settings.networkInterfaces()),
                 launch.options(),
-                ComputeThreads.of(hosts::processors, launch.mergedWith(environment)));
+                ComputeThreads.of(hosts::processors, launch.mergedWith(environment)),
+                gpuAssignment(hosts));
+    }
+
+    /// The GPUs of the processes.
+    GpuAssignment gpuAssignment(Hosts hosts) {
+        return GpuAssignment.of(hosts::gpus, launch.mergedWith(environment));
     }
 }

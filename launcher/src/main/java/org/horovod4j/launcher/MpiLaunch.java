@@ -10,10 +10,13 @@ import org.horovod4j.launcher.plan.JobSettings;
 import org.horovod4j.launcher.process.JavaHome;
 import org.horovod4j.launcher.process.Program;
 import org.horovod4j.launcher.process.SearchPath;
+import org.horovod4j.option.Environment;
+import org.horovod4j.option.Options;
 
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 
 /// Launches a job whose processes `mpirun` starts.
@@ -24,6 +27,7 @@ final class MpiLaunch {
     static int run(LaunchContext context, Controller.Mpi mpi, Callable<TerminationSignals> install)
             throws IOException, InterruptedException {
         Invocation.Launch launch = context.launch();
+        checkGpus(launch.mergedWith(context.environment()));
         JobSettings settings = context.settings();
         MpiRunner run =
                 new MpiRunner(
@@ -45,6 +49,15 @@ final class MpiLaunch {
                         settings.networkInterfaces(),
                         launch.outputSettings().folder(),
                         launch.outputSettings().timestamps()));
+    }
+
+    /// `mpirun` gives all processes the same variables.
+    private static void checkGpus(Map<String, String> environment) {
+        if (new Environment(environment).find(Options.GPUS_PER_RANK).orElse(0) > 0) {
+            throw new ConfigurationException(
+                    "--mpi: mpirun cannot show each rank its own GPUs. Leave out --gpus-per-rank, or"
+                            + " --mpi.");
+        }
     }
 
     /// The same words for all hosts, since `mpirun` takes one command line.

@@ -1,7 +1,9 @@
 package org.horovod4j.launcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.launcher.driver.Worker;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.launcher.plan.HostPlan;
@@ -22,7 +24,8 @@ class JobVariablesTest {
                     JobSettings.of(Map.of()),
                     LauncherAddress.of(1, false, List.of()),
                     Map.of(),
-                    ComputeThreads.of(_ -> 8, Map.of()));
+                    ComputeThreads.of(_ -> 8, Map.of()),
+                    GpuAssignment.of(_ -> 4, Map.of("HOROVOD_GPUS_PER_RANK", "2")));
 
     @Test
     void rankDoesNotInheritElasticFlag() {
@@ -49,6 +52,20 @@ class JobVariablesTest {
                 .containsEntry("OMP_NUM_THREADS", "1");
         assertThat(variables.of(new Worker(0, "a", 0), 7, 2, false))
                 .containsEntry("OMP_NUM_THREADS", "4");
+    }
+
+    @Test
+    void ranksOfHostSeeDifferentGpus() {
+        HostPlan plan = HostPlan.of(List.of(new Host("a", 2), new Host("b", 2)), 4);
+        assertThat(plan.slots())
+                .extracting(slot -> variables.of(slot, false).get(GpuAssignment.VARIABLE))
+                .containsExactly("0,1", "2,3", "0,1", "2,3");
+        assertThat(variables.of(new Worker(7, "a", 1), 7, 2, false))
+                .containsEntry(GpuAssignment.VARIABLE, "2,3");
+        assertThatThrownBy(() -> variables.of(new Worker(8, "a", 2), 7, 2, false))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageStartingWith(
+                        "a has 4 GPUs of NVIDIA, but its 3 ranks with --gpus-per-rank 2 need 6.");
     }
 
     @Test

@@ -13,6 +13,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.training.GpuChoice;
 
 import java.util.function.Consumer;
 
@@ -35,9 +36,10 @@ public final class HvdDjl {
     private HvdDjl() {}
 
     /// The device of this rank: the GPU whose number is the local rank, or the CPU if the engine has
-    /// no GPU.
+    /// no GPU. If the launcher shows each rank its own GPUs (`--gpus-per-rank`), the first of them. With
+    /// `HOROVOD_SHARE_GPUS=1`, ranks share GPUs if there are fewer.
     ///
-    /// @throws ConfigurationException when this host has more ranks than GPUs
+    /// @throws ConfigurationException when this host has more ranks than GPUs otherwise
     public static Device device() {
         Engine engine = Engine.getInstance();
         return device(engine.getEngineName(), engine.getGpuCount(), Hvd.communicator());
@@ -47,20 +49,7 @@ public final class HvdDjl {
         if (gpus == 0) {
             return Device.cpu();
         }
-        if (communicator.localSize() > gpus) {
-            throw new ConfigurationException(
-                    """
-                    this host runs %d ranks, but engine %s sees %d of its GPUs: %s has none.
-                    Start at most %d ranks on this host, or let them see more GPUs (CUDA_VISIBLE_DEVICES). If \
-                    each rank sees only its own GPU, use Device.gpu(0); to train on the CPU, Device.cpu()."""
-                            .formatted(
-                                    communicator.localSize(),
-                                    engineName,
-                                    gpus,
-                                    "local rank " + gpus,
-                                    gpus));
-        }
-        return Device.gpu(communicator.localRank());
+        return Device.gpu(GpuChoice.of(communicator, gpus, "engine " + engineName));
     }
 
     /// An optimizer that averages gradients over all ranks before `optimizer` applies them.
