@@ -33,6 +33,14 @@ class HandleTest {
         private volatile @Nullable HorovodException cause;
         private volatile int result;
 
+        /// Streams that wait for it.
+        final List<DeviceStream> streams = new ArrayList<>();
+
+        /// Lets streams wait for `value`, while it is computed.
+        void launch(int value) {
+            result = value;
+        }
+
         void complete(int value) {
             result = value;
             done.countDown();
@@ -70,9 +78,52 @@ class HandleTest {
         }
 
         @Override
+        public Integer awaitOn(DeviceStream stream) {
+            streams.add(stream);
+            return result;
+        }
+
+        @Override
         public Optional<HorovodException> failure() {
             return Optional.ofNullable(cause);
         }
+    }
+
+    @Test
+    void functionRunsWhenTheOperationIsLaunchedForAStream() {
+        DeviceStream stream = new DeviceStream(Device.cuda(0), 1);
+        Handle<Integer> handle =
+                Handle.allOf(List.of(first.thenApply(number -> number + 1), second))
+                        .thenApply(all -> all.getFirst() + all.getLast());
+        first.launch(1);
+        second.launch(10);
+
+        assertThat(handle.awaitOn(stream)).isEqualTo(12);
+        assertThat(first.streams).containsExactly(stream);
+        assertThat(second.streams).containsExactly(stream);
+        assertThat(handle.isDone()).isFalse();
+        assertThatThrownBy(() -> handle.join(SHORT)).isInstanceOf(OperationTimeoutException.class);
+
+        DeviceStream other = new DeviceStream(Device.cuda(0), 2);
+        assertThat(handle.awaitOn(other)).isEqualTo(12);
+        assertThat(first.streams).containsExactly(stream, other);
+
+        first.complete(1);
+        second.complete(10);
+        assertThat(handle.isDone()).isTrue();
+        assertThat(handle.join()).isEqualTo(12);
+    }
+
+    @Test
+    void failureAfterTheLaunchIsThatOfTheHandle() {
+        DeviceStream stream = new DeviceStream(Device.cuda(0), 1);
+        Handle<Integer> handle = first.thenApply(number -> number + 1);
+        first.launch(1);
+        assertThat(handle.awaitOn(stream)).isEqualTo(2);
+        HorovodException lost = new HorovodException("a rank is lost");
+        first.fail(lost);
+        assertThat(handle.failure()).containsSame(lost);
+        assertThatThrownBy(handle::join).isSameAs(lost);
     }
 
     @Test

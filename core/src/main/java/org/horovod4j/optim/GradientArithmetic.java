@@ -12,9 +12,19 @@ import java.lang.foreign.MemorySegment;
 /// Arithmetic on gradients outside collectives.
 final class GradientArithmetic {
     private final Kernels kernels = Kernels.best();
+    private final Gradients gradients;
+
+    /// @param gradients scale those on a device
+    GradientArithmetic(Gradients gradients) {
+        this.gradients = gradients;
+    }
 
     void scale(Tensor tensor, double factor) {
         if (factor == 1) {
+            return;
+        }
+        if (!tensor.device().isHost()) {
+            gradients.scale(tensor, factor);
             return;
         }
         Tensor values = offHeap(tensor);

@@ -1,5 +1,6 @@
 package org.horovod4j.optim;
 
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.Scale;
@@ -33,7 +34,7 @@ public final class GradientReducer {
     private final List<String> names;
     private final LaunchGroups groups;
     private final GradientLayouts layouts;
-    private final GradientArithmetic gradientArithmetic = new GradientArithmetic();
+    private final GradientArithmetic gradientArithmetic;
     private final OverlapTimer overlapTimer = new OverlapTimer();
     private final ParameterCheck parameterCheck;
 
@@ -60,6 +61,7 @@ public final class GradientReducer {
     public GradientReducer(ProcessSet processSet, Gradients gradients, GradientSettings settings) {
         this.processSet = processSet;
         this.gradients = gradients;
+        this.gradientArithmetic = new GradientArithmetic(gradients);
         this.names = List.copyOf(gradients.names());
         this.groups = LaunchGroups.of(names, settings);
         this.settings = settings;
@@ -261,8 +263,9 @@ public final class GradientReducer {
             recordFailure(e);
         }
         overlapTimer.waitStarted();
+        Optional<DeviceStream> stream = gradients.stream();
         for (Launch launch : launches) {
-            finish(launch);
+            finish(launch, stream);
         }
         Throwable first = failure;
         beginWindow();
@@ -321,7 +324,7 @@ public final class GradientReducer {
                 }
                 case Gradient.Sparse sparse when settings.sparseAsDense() -> {
                     dense.add(parameter);
-                    tensors.add(gradientArithmetic.toDense(sparse.rows()));
+                    tensors.add(toDense(sparse));
                 }
                 case Gradient.Sparse sparse -> launch(parameter, sparse);
             }
@@ -338,6 +341,14 @@ public final class GradientReducer {
         launches.add(new Launch(List.of(parameter), handle.thenApply(List::of)));
     }
 
+    /// A single rank keeps it in main memory, and only scales it.
+    private Tensor toDense(Gradient.Sparse sparse) {
+        Tensor whole = gradientArithmetic.toDense(sparse.rows());
+        return isSingleRank()
+                ? whole
+                : new GradientTransfer(gradients, processSet.communicator()).toDevice(whole);
+    }
+
     /// The name of a collective for one gradient.
     private String name(int parameter) {
         return settings.prefix() + "." + names.get(parameter);
@@ -350,10 +361,12 @@ public final class GradientReducer {
                 parameter, gradientArithmetic.scaledDense(gradients.acquire(parameter), factor));
     }
 
-    /// Waits even after a failure, because tensors are in use until their reduction is done.
-    private void finish(Launch launch) {
+    /// Waits even after a failure, because tensors are in use until their reduction is done. On a
+    /// device the stream waits that uses them next.
+    private void finish(Launch launch, Optional<DeviceStream> stream) {
         try {
-            List<Gradient> reduced = launch.handle.join();
+            List<Gradient> reduced =
+                    stream.isPresent() ? launch.handle.awaitOn(stream.get()) : launch.handle.join();
             for (int i = 0; i < reduced.size(); i++) {
                 gradients.setReduced(launch.parameters.get(i), reduced.get(i));
             }

@@ -1,5 +1,6 @@
 package org.horovod4j.optim;
 
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Tensor;
 
 import java.util.List;
@@ -23,8 +24,23 @@ public interface Gradients {
         return true;
     }
 
+    /// The stream of a device on which the framework, called by this thread, uses reduced gradients.
+    /// The reducer lets it wait for them, and not this thread. Empty if dense gradients are in main
+    /// memory; the same device until the end of training otherwise.
+    default Optional<DeviceStream> stream() {
+        return Optional.empty();
+    }
+
+    /// Multiplies a gradient on a device, which [#acquire] returned, on [#stream].
+    default void scale(Tensor gradient, double factor) {
+        throw new UnsupportedOperationException(
+                "%s does not scale gradients on a device".formatted(getClass().getName()));
+    }
+
     /// The gradient, in the memory of the framework or, if that is not accessible, as a copy. It is
-    /// zero if no backward pass has computed it. The reducer uses the memory until [#setReduced].
+    /// zero if no backward pass has computed it. The reducer uses the memory until [#setReduced]. On a
+    /// device it is ready on the stream that computes it; see [Tensor#readyOn]. Sparse gradients are
+    /// in main memory.
     ///
     /// Called once in a step, by the thread that calls [GradientReducer#ready] or
     /// [GradientReducer#synchronize].

@@ -27,6 +27,7 @@ final class NegotiatedLayouts implements GradientLayouts {
     private final Communicator communicator;
     private final String name;
     private final GradientArithmetic gradientArithmetic;
+    private final GradientTransfer transfer;
 
     /// The layouts of this window.
     private final GradientLayout[] windowLayouts;
@@ -44,6 +45,7 @@ final class NegotiatedLayouts implements GradientLayouts {
         this.communicator = communicator;
         this.name = name;
         this.gradientArithmetic = gradientArithmetic;
+        this.transfer = new GradientTransfer(gradients, communicator);
         this.windowLayouts = new GradientLayout[gradients.names().size()];
         this.agreedLayouts = new GradientLayout[windowLayouts.length];
         Arrays.fill(windowLayouts, GradientLayout.UNKNOWN);
@@ -119,7 +121,7 @@ final class NegotiatedLayouts implements GradientLayouts {
         }
         return switch (gradients.acquire(parameter)) {
             case Gradient.Sparse(SparseTensor rows) -> rows;
-            case Gradient.Dense(Tensor whole) -> allRows(whole);
+            case Gradient.Dense(Tensor whole) -> allRows(transfer.toHost(whole));
         };
     }
 
@@ -132,7 +134,8 @@ final class NegotiatedLayouts implements GradientLayouts {
     private Tensor whole(int parameter) {
         return switch (gradients.acquire(parameter)) {
             case Gradient.Dense(Tensor whole) -> whole;
-            case Gradient.Sparse(SparseTensor rows) -> gradientArithmetic.toDense(rows);
+            case Gradient.Sparse(SparseTensor rows) ->
+                    transfer.toDevice(gradientArithmetic.toDense(rows));
         };
     }
 

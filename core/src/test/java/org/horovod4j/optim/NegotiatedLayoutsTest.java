@@ -6,6 +6,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
+import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.World;
@@ -58,7 +59,7 @@ class NegotiatedLayoutsTest {
             return switch (Objects.requireNonNull(results.get(parameter))) {
                 case Gradient.Dense(Tensor whole) -> whole.toFloatArray()[index];
                 case Gradient.Sparse(SparseTensor rows) ->
-                        new GradientArithmetic().toDense(rows).toFloatArray()[index];
+                        new SparseResult.Rows(rows).toDense().toFloatArray()[index];
             };
         }
 

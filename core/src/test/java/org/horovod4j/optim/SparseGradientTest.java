@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.assertj.core.data.Offset;
 import org.horovod4j.Shape;
+import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.testing.World;
@@ -56,7 +57,7 @@ class SparseGradientTest {
         return switch (gradient) {
             case Gradient.Dense(Tensor tensor) -> tensor.toFloatArray();
             case Gradient.Sparse(SparseTensor rows) ->
-                    new GradientArithmetic().toDense(rows).toFloatArray();
+                    new SparseResult.Rows(rows).toDense().toFloatArray();
         };
     }
 }

@@ -50,6 +50,30 @@ public final class StepTimes {
         return times;
     }
 
+    /// The same for a device that computes asynchronously: a single step cannot be timed. The result is
+    /// one time, the mean of the steps of the slowest rank.
+    ///
+    /// @param completion waits until the device has computed all steps
+    public static StepTimes measureTurn(
+            Communicator comm, Step step, Runnable completion, int warmUp, int steps)
+            throws IOException {
+        for (int i = 0; i < warmUp; i++) {
+            step.run();
+        }
+        completion.run();
+        comm.barrier();
+        long start = System.nanoTime();
+        for (int i = 0; i < steps; i++) {
+            step.run();
+        }
+        completion.run();
+        StepTimes times = new StepTimes(comm.size(), 1);
+        times.stepMicros[0] = (System.nanoTime() - start) * 1e-3 / steps;
+        times.waitedMicros[0] = NetworkTraining.UNKNOWN;
+        comm.allreduce("time of a turn", times.stepMicros, ReduceOp.MAX);
+        return times;
+    }
+
     /// Measures one rank while the others sleep. This is the single-process baseline of the job. It
     /// runs within minutes of the job, closer than a separate process could.
     public static StepTimes measureOneRank(

@@ -17,7 +17,7 @@ final class ArrayBroadcast {
     static void run(
             Communicator communicator, String prefix, Map<String, NDArray> arrays, int rootRank) {
         Map<String, TensorView> views = new LinkedHashMap<>();
-        arrays.forEach((name, array) -> views.put(name, TensorView.of(array)));
+        arrays.forEach((name, array) -> views.put(name, TensorView.of(array, communicator)));
         Map<String, Tensor> tensors = new LinkedHashMap<>();
         views.forEach((name, view) -> tensors.put(name, view.tensor()));
         TensorBroadcast.overwrite(communicator, prefix, tensors, rootRank);

@@ -10,12 +10,14 @@ import org.horovod4j.AllreduceOptions;
 import org.horovod4j.AlltoallOptions;
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.training.DeviceSupport;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,9 +33,12 @@ import java.util.function.Function;
 /// ```
 ///
 /// A result is a new array on the device and of the manager of the input, which does not change. Arrays
-/// in host memory of PyTorch and MXNet are used where they are. Others, as on a GPU, are copied to the
-/// host and back. An input of an asynchronous call must stay open and unchanged until the handle is
-/// done. A call that fails leaves no array open.
+/// of PyTorch and MXNet are used where they are: in main memory and, with `horovod4j-cuda`, arrays of
+/// PyTorch on a GPU. Others are copied to the host and back. An input of an asynchronous call must stay
+/// open and unchanged until the handle is done. A call that fails leaves no array open.
+///
+/// On a GPU, a call that is not asynchronous does not wait for the GPU. What the engine launches after
+/// it runs after the collective.
 ///
 /// Backward does not differentiate through these: see [DifferentiableCollectives].
 public final class ArrayCollectives {
@@ -45,7 +50,7 @@ public final class ArrayCollectives {
 
     /// Reduces `array` over all ranks. See [Communicator#allreduce(String, Tensor, ReduceOp)].
     public NDArray allreduce(String name, NDArray array, ReduceOp op) {
-        return allreduceAsync(name, array, op).join();
+        return await(array, allreduceAsync(name, array, op));
     }
 
     public Handle<NDArray> allreduceAsync(String name, NDArray array, ReduceOp op) {
@@ -65,7 +70,8 @@ public final class ArrayCollectives {
 
     /// Reduces each array over all ranks, as one group.
     public NDList groupedAllreduce(String name, NDList arrays, ReduceOp op) {
-        return groupedAllreduceAsync(name, arrays, op).join();
+        Handle<NDList> handle = groupedAllreduceAsync(name, arrays, op);
+        return arrays.isEmpty() ? handle.join() : await(arrays.getFirst(), handle);
     }
 
     public Handle<NDList> groupedAllreduceAsync(String name, NDList arrays, ReduceOp op) {
@@ -88,7 +94,7 @@ public final class ArrayCollectives {
 
     /// Joins the ranks' arrays along the first dimension. First dimensions may differ.
     public NDArray allgather(String name, NDArray array) {
-        return allgatherAsync(name, array).join();
+        return await(array, allgatherAsync(name, array));
     }
 
     public Handle<NDArray> allgatherAsync(String name, NDArray array) {
@@ -99,7 +105,7 @@ public final class ArrayCollectives {
 
     /// The array of `rootRank`. All ranks pass an array of the same type and shape.
     public NDArray broadcast(String name, NDArray array, int rootRank) {
-        return broadcastAsync(name, array, rootRank).join();
+        return await(array, broadcastAsync(name, array, rootRank));
     }
 
     public Handle<NDArray> broadcastAsync(String name, NDArray array, int rootRank) {
@@ -114,7 +120,7 @@ public final class ArrayCollectives {
 
     /// Sends rows of `array` to each rank; the options say how many each rank gets.
     public AlltoallArray alltoall(String name, NDArray array, AlltoallOptions options) {
-        return alltoallAsync(name, array, options).join();
+        return await(array, alltoallAsync(name, array, options));
     }
 
     public Handle<AlltoallArray> alltoallAsync(
@@ -127,7 +133,7 @@ public final class ArrayCollectives {
     /// Reduces `array` over all ranks and returns to each its part of the rows. The first ranks get one
     /// row more if rows do not divide evenly. `op` is AVERAGE or SUM.
     public NDArray reducescatter(String name, NDArray array, ReduceOp op) {
-        return reducescatterAsync(name, array, op).join();
+        return await(array, reducescatterAsync(name, array, op));
     }
 
     public Handle<NDArray> reducescatterAsync(String name, NDArray array, ReduceOp op) {
@@ -142,8 +148,16 @@ public final class ArrayCollectives {
                 .thenApply(result -> arrayOf(array, result));
     }
 
-    private static Tensor tensor(NDArray array) {
-        return TensorView.of(array).tensor();
+    private Tensor tensor(NDArray array) {
+        return TensorView.of(array, communicator).tensor();
+    }
+
+    /// Waits for the result; on a GPU with the stream on which this thread uses it.
+    private <T> T await(NDArray input, Handle<T> handle) {
+        return EngineAccess.of(input.getManager()).stream(input.getDevice())
+                .filter(stream -> DeviceSupport.isAvailable(communicator, stream.device()))
+                .map(handle::awaitOn)
+                .orElseGet(handle::join);
     }
 
     private static AlltoallArray alltoallArray(NDArray input, AlltoallResult result) {
@@ -158,7 +172,7 @@ public final class ArrayCollectives {
     private static NDArray arrayOf(NDArray input, Tensor elements) {
         NDArray array = newArray(input, shape(elements));
         try {
-            EngineAccess.of(array.getManager()).write(array, elements.segment());
+            EngineAccess.of(array.getManager()).write(array, elements);
             return array;
         } catch (RuntimeException | Error e) {
             array.close();
@@ -184,8 +198,8 @@ public final class ArrayCollectives {
     }
 
     /// Starts an operation that writes new arrays.
-    private static <T> Handle<T> start(Function<Outputs, Handle<T>> operation) {
-        Outputs outputs = new Outputs();
+    private <T> Handle<T> start(Function<Outputs, Handle<T>> operation) {
+        Outputs outputs = new Outputs(communicator);
         try {
             return new OutputHandle<>(operation.apply(outputs), outputs);
         } catch (RuntimeException | Error e) {
@@ -196,18 +210,23 @@ public final class ArrayCollectives {
 
     /// The new arrays that an operation writes.
     private static final class Outputs {
+        private final Communicator communicator;
         private final List<NDArray> arrays = new ArrayList<>();
+
+        Outputs(Communicator communicator) {
+            this.communicator = communicator;
+        }
 
         Output like(NDArray input) {
             NDArray array = newArray(input, input.getShape());
             arrays.add(array);
-            return new Output(array, TensorView.of(array));
+            return new Output(array, TensorView.of(array, communicator));
         }
 
         /// With the elements of `input`.
         Output copyOf(NDArray input) {
             Output output = like(input);
-            EngineAccess.of(input.getManager()).read(input, output.tensor().segment());
+            EngineAccess.of(input.getManager()).read(input, output.tensor());
             return output;
         }
 
@@ -249,6 +268,15 @@ public final class ArrayCollectives {
         public T join(Duration timeout) {
             try {
                 return handle.join(timeout);
+            } finally {
+                closeAfterFailure();
+            }
+        }
+
+        @Override
+        public T awaitOn(DeviceStream stream) {
+            try {
+                return handle.awaitOn(stream);
             } finally {
                 closeAfterFailure();
             }

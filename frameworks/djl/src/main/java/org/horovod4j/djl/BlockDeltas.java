@@ -5,6 +5,8 @@ import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.Device;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
@@ -15,11 +17,11 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /// The change of each parameter by the wrapped optimizer, which Adasum combines.
 ///
@@ -82,10 +84,38 @@ final class BlockDeltas implements Gradients {
         }
         try (NDArray change = weight.sub(start)) {
             access.await(change);
-            access.read(change, delta.segment());
+            access.read(change, delta);
         }
         startWeights[parameter] = start;
-        return new Gradient.Dense(delta);
+        return new Gradient.Dense(stream().map(delta::readyOn).orElse(delta));
+    }
+
+    @Override
+    public Optional<DeviceStream> stream() {
+        return gradients.stream();
+    }
+
+    @Override
+    public void scale(Tensor delta, double factor) {
+        int parameter = positionOf(delta);
+        NDArray weight = parameters.array(parameter);
+        try (NDArray change = weight.zerosLike()) {
+            access.write(change, delta);
+            try (NDArray scaled = change.muli(factor)) {
+                access.read(scaled, delta);
+            }
+        }
+    }
+
+    private int positionOf(Tensor delta) {
+        return IntStream.range(0, deltas.length)
+                .filter(
+                        i -> {
+                            Tensor known = deltas[i];
+                            return known != null && known.deviceAddress() == delta.deviceAddress();
+                        })
+                .findFirst()
+                .orElseThrow();
     }
 
     /// Allocated for all parameters at once, when first needed.
@@ -105,7 +135,8 @@ final class BlockDeltas implements Gradients {
     /// In shared memory, if there is enough.
     private List<Tensor> allocate(List<NDArray> weights) {
         try {
-            return GradientArena.allocate(communicator, weights);
+            Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
+            return GradientArena.allocate(communicator, device, weights);
         } catch (ConfigurationException e) {
             LOG.log(
                     Level.WARNING,
@@ -124,7 +155,7 @@ final class BlockDeltas implements Gradients {
     @Override
     public void setReduced(int parameter, Gradient reduced) {
         NDArray weight = parameters.array(parameter);
-        MemorySegment memory = delta(parameter).segment();
+        Tensor memory = delta(parameter);
         try (NDArray start = Objects.requireNonNull(startWeights[parameter]);
                 NDArray change = start.getManager().zeros(start.getShape(), start.getDataType())) {
             access.write(change, memory);

@@ -5,6 +5,8 @@ import ai.djl.training.GradientCollector;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseResult;
 import org.horovod4j.SparseTensor;
@@ -23,12 +25,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
+import java.util.function.Predicate;
 
 /// The gradients of a block.
 ///
 /// If the engine supports it, gradients are moved into memory shared by all ranks of the host, so
-/// that nothing is copied. Otherwise they are used in the memory of the engine. If that is not
-/// accessible, as on a GPU, they are copied.
+/// that nothing is copied, or into memory that Horovod4J allocates on their GPU. Otherwise they are
+/// used in the memory of the engine. If that is not accessible, they are copied.
 ///
 /// For a gradient that was never computed, DJL returns a new array of zeros each time. Such a
 /// gradient is first defined by a backward pass over a product with zero.
@@ -37,14 +40,17 @@ final class BlockGradients implements SparseGradients {
     private final EngineAccess access;
     private final BooleanSupplier launchesWhenReady;
 
-    /// The shared memory of each gradient that was moved.
+    /// Whether collectives can use gradients on their device.
+    private final Predicate<Device> usesDevice;
+
+    /// The memory of each gradient that was moved.
     private final @Nullable Tensor[] slices;
 
     /// Copies of gradients whose memory is not accessible.
     private final @Nullable Tensor[] copies;
 
-    /// Which of these copies may be zeros of an undefined gradient. On a GPU the two cannot be
-    /// distinguished.
+    /// Which of these copies may be zeros of an undefined gradient. If its memory is not accessible,
+    /// the two cannot be distinguished.
     private final boolean[] maybeUndefined;
 
     /// The dense gradient of the last [#acquire]; null if it was sparse.
@@ -57,11 +63,16 @@ final class BlockGradients implements SparseGradients {
 
     /// @param launchesWhenReady whether gradients may be reduced before the step, the same on all
     ///     ranks
+    /// @param usesDevice whether collectives can use tensors on a device
     BlockGradients(
-            BlockParameters parameters, EngineAccess access, BooleanSupplier launchesWhenReady) {
+            BlockParameters parameters,
+            EngineAccess access,
+            BooleanSupplier launchesWhenReady,
+            Predicate<Device> usesDevice) {
         this.parameters = parameters;
         this.access = access;
         this.launchesWhenReady = launchesWhenReady;
+        this.usesDevice = usesDevice;
         this.slices = new Tensor[parameters.count()];
         this.copies = new Tensor[parameters.count()];
         this.maybeUndefined = new boolean[parameters.count()];
@@ -124,8 +135,9 @@ final class BlockGradients implements SparseGradients {
                 return new Gradient.Sparse(rows.get());
             }
             Tensor slice = slices[parameter];
-            if (slice != null && isAt(gradient, slice)) {
-                return dense(parameter, slice);
+            Optional<Tensor> memory = memory(gradient);
+            if (slice != null && memory.isPresent() && isAt(slice, memory.get())) {
+                return dense(parameter, ready(slice, memory.get()));
             }
         }
         ensureDefined(array);
@@ -134,20 +146,45 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
+    /// The elements in the memory of the engine, if collectives can use them there.
+    private Optional<Tensor> memory(NDArray array) {
+        return access.tensor(array)
+                .filter(tensor -> tensor.device().isHost() || usesDevice.test(tensor.device()));
+    }
+
+    /// The stream of the device of the gradients, if collectives use them there.
+    @Override
+    public Optional<DeviceStream> stream() {
+        return parameters.trainable().stream()
+                .mapToObj(parameters::array)
+                .findFirst()
+                .flatMap(array -> access.stream(array.getDevice()))
+                .filter(stream -> usesDevice.test(stream.device()));
+    }
+
+    @Override
+    public void scale(Tensor gradient, double factor) {
+        int parameter = Arrays.asList(lastDense).indexOf(gradient);
+        try (NDArray array = parameters.array(parameter).getGradient()) {
+            NDArray _ = array.muli(factor);
+        }
+    }
+
     private Gradient dense(int parameter, Tensor tensor) {
         lastDense[parameter] = tensor;
         return new Gradient.Dense(tensor);
     }
 
-    /// Moves the gradient back to its shared memory if the engine has moved it.
+    /// Moves the gradient back to its slice if the engine has moved it.
     private Tensor memoryOf(int parameter, NDArray gradient) {
         Tensor slice = slices[parameter];
-        if (slice != null && access.moveInto(gradient, slice.segment())) {
-            return slice;
+        boolean isMoved = slice != null && access.moveInto(gradient, slice);
+        Optional<Tensor> memory = memory(gradient);
+        if (isMoved && memory.isPresent()) {
+            return ready(slice, memory.get());
         }
-        Optional<MemorySegment> memory = access.memory(gradient);
         if (memory.isPresent() && isDefined(parameters.array(parameter))) {
-            return tensor(memory.get(), gradient);
+            return memory.get();
         }
         Tensor copy = copies[parameter];
         if (copy == null) {
@@ -169,14 +206,17 @@ final class BlockGradients implements SparseGradients {
                 && memory.asSlice(0, last).mismatch(memory.asSlice(1)) < 0;
     }
 
-    private boolean isAt(NDArray gradient, Tensor slice) {
-        return access.memory(gradient)
-                .filter(memory -> memory.address() == slice.segment().address())
-                .isPresent();
+    private static boolean isAt(Tensor slice, Tensor gradient) {
+        return address(slice) == address(gradient);
     }
 
-    private static Tensor tensor(MemorySegment memory, NDArray array) {
-        return Tensor.of(memory, DataTypes.of(array.getDataType()), DataTypes.shape(array));
+    /// The slice, when the stream that computes the gradient has done so.
+    private static Tensor ready(Tensor slice, Tensor gradient) {
+        return gradient.producer().map(slice::readyOn).orElse(slice);
+    }
+
+    private static long address(Tensor tensor) {
+        return tensor.device().isHost() ? tensor.segment().address() : tensor.deviceAddress();
     }
 
     @Override
@@ -207,7 +247,7 @@ final class BlockGradients implements SparseGradients {
     private void keepReducedCopy(int parameter, Tensor tensor) {
         NDArray array = parameters.array(parameter);
         NDArray reduced = array.getManager().zeros(array.getShape(), array.getDataType());
-        access.write(reduced, tensor.segment());
+        access.write(reduced, tensor);
         NDArray before = reducedCopies[parameter];
         if (before != null) {
             before.close();
@@ -249,11 +289,11 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    /// Moves gradients into memory shared by the ranks of this host, unless they are there already.
-    /// Must not be called during a reduction.
+    /// Moves gradients into memory shared by the ranks of this host, or on a GPU into memory of
+    /// Horovod4J, unless they are there already. Must not be called during a reduction.
     ///
     /// @param isShared which parameters are reduced
-    void moveToSharedMemory(Communicator communicator, IntPredicate isShared) {
+    void moveToOwnMemory(Communicator communicator, IntPredicate isShared) {
         int[] moving =
                 parameters.trainable().stream()
                         .filter(i -> slices[i] == null && isShared.test(i))
@@ -263,10 +303,11 @@ final class BlockGradients implements SparseGradients {
             return;
         }
         List<NDArray> arrays = Arrays.stream(moving).mapToObj(parameters::array).toList();
-        List<Tensor> places = GradientArena.allocate(communicator, arrays);
+        Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
+        List<Tensor> places = GradientArena.allocate(communicator, device, arrays);
         for (int i = 0; i < moving.length; i++) {
             try (NDArray gradient = arrays.get(i).getGradient()) {
-                if (access.moveInto(gradient, places.get(i).segment())) {
+                if (access.moveInto(gradient, places.get(i))) {
                     slices[moving[i]] = places.get(i);
                     GradientArena.retain(arrays.get(i), places.get(i));
                 }
@@ -276,7 +317,7 @@ final class BlockGradients implements SparseGradients {
 
     private boolean isMovable(NDArray array) {
         try (NDArray gradient = array.getGradient()) {
-            return access.memory(gradient).isPresent() && isDefined(array);
+            return memory(gradient).isPresent() && isDefined(array);
         }
     }
 
@@ -285,8 +326,9 @@ final class BlockGradients implements SparseGradients {
     private boolean isDefined(NDArray array) {
         try (NDArray one = array.getGradient();
                 NDArray other = array.getGradient()) {
-            Optional<MemorySegment> memory = access.memory(one);
-            return memory.isEmpty() || memory.equals(access.memory(other));
+            Optional<Tensor> memory = memory(one);
+            return memory.isEmpty()
+                    || memory(other).filter(again -> isAt(memory.get(), again)).isPresent();
         }
     }
 

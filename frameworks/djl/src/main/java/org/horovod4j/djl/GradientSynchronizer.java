@@ -21,6 +21,7 @@ import org.horovod4j.optim.overlap.OverlapHeuristic;
 import org.horovod4j.optim.overlap.OverlapMode;
 import org.horovod4j.option.FrameworkSettings;
 import org.horovod4j.option.HookChoice;
+import org.horovod4j.training.DeviceSupport;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
@@ -62,7 +63,8 @@ final class GradientSynchronizer implements AutoCloseable {
         this.access = EngineAccess.of(manager(parameters));
         this.accumulates = access.accumulates();
         checkPasses(settings.backwardPassesPerStep());
-        this.gradients = new BlockGradients(parameters, access, this::launchesWhenReady);
+        this.gradients =
+                new BlockGradients(parameters, access, this::launchesWhenReady, this::usesDevice);
         this.usesDeltas =
                 settings.op() == ReduceOp.ADASUM
                         && processSet.isIncluded()
@@ -144,6 +146,13 @@ final class GradientSynchronizer implements AutoCloseable {
                 ? property
                 : settings.openMpThreads()
                         .orElseGet(() -> Runtime.getRuntime().availableProcessors());
+    }
+
+    /// A single rank, or a rank outside the process set, reduces nothing and copies nothing.
+    private boolean usesDevice(org.horovod4j.Device device) {
+        return !processSet.isIncluded()
+                || processSet.size() == 1
+                || DeviceSupport.isAvailable(processSet.communicator(), device);
     }
 
     /// Without hooks, gradients are ready when the step begins.
@@ -230,7 +239,7 @@ final class GradientSynchronizer implements AutoCloseable {
     /// reduction.
     private void moveGradients() {
         try {
-            gradients.moveToSharedMemory(processSet.communicator(), i -> !reducer.isLocal(i));
+            gradients.moveToOwnMemory(processSet.communicator(), i -> !reducer.isLocal(i));
         } catch (ConfigurationException e) {
             movesGradients = false;
             LOG.log(

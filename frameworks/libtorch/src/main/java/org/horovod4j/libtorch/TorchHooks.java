@@ -105,6 +105,9 @@ public final class TorchHooks {
     /// thread that runs backward. The parameters of the last layer come first. A parameter has one
     /// hook: a second one replaces the first.
     ///
+    /// On a GPU, backward runs on a thread of libtorch, and the gradient is only launched: it is
+    /// ready when [TorchCuda#currentStream] of that thread has come to this point.
+    ///
     /// @param parameter a tensor for which [#requiresGradient] holds
     /// @return the caller keeps it: the hook is removed when it is garbage-collected
     public HookRegistration onGradient(long parameter, Runnable hook) {

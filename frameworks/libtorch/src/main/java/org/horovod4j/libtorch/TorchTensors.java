@@ -32,6 +32,9 @@ public final class TorchTensors {
     /// libtorch's number for the device of the host's memory.
     private static final int HOST = 0;
 
+    /// libtorch's number for devices of CUDA.
+    private static final int CUDA = 1;
+
     private static final int BLOCKING = 0;
 
     private final Autograd autograd;
@@ -137,8 +140,34 @@ public final class TorchTensors {
     /// Moves a dense host tensor into `memory`, in row-major order. The elements are whatever is in
     /// `memory`. The caller keeps `memory` alive as long as the tensor lives.
     public void setMemory(long tensor, MemorySegment memory) {
-        long[] sizes = sizes(tensor);
-        int type = elementType(tensor);
+        setMemory(tensor, memory.address(), "aoti_torch_cpu_set__source_Tensor", setStorage);
+    }
+
+    /// @param address of memory on the device of the tensor
+    /// @param name of `function`, for errors
+    /// @param function sets the storage of a tensor on that device
+    void setMemory(long tensor, long address, String name, MethodHandle function) {
+        try (OwnedTensor there = viewLike(tensor, address)) {
+            // not recorded: autograd refuses the change of a parameter
+            autograd.withGradMode(
+                    false,
+                    () ->
+                            check(
+                                    name,
+                                    () ->
+                                            (int)
+                                                    function.invokeExact(
+                                                            at(tensor), at(there.address()))));
+        }
+    }
+
+    /// A tensor over the memory at `address`, in row-major order, of the shape, type and device of
+    /// `like`. To close it does not free the memory.
+    OwnedTensor viewLike(long like, long address) {
+        long[] sizes = sizes(like);
+        int type = elementType(like);
+        int device = (int) queryLong("aoti_torch_get_device_type", deviceType, like);
+        int index = device == HOST ? 0 : deviceIndex(like);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment sizesAt = arena.allocateFrom(JAVA_LONG, sizes);
             MemorySegment stridesAt = arena.allocateFrom(JAVA_LONG, rowMajorStrides(sizes));
@@ -148,28 +177,32 @@ public final class TorchTensors {
                     () ->
                             (int)
                                     tensorFromMemory.invokeExact(
-                                            memory,
+                                            at(address),
                                             (long) sizes.length,
                                             sizesAt,
                                             stridesAt,
                                             0L,
                                             type,
-                                            HOST,
-                                            0,
+                                            device,
+                                            index,
                                             result));
-            try (OwnedTensor there = new OwnedTensor(result)) {
-                // not recorded: autograd refuses the change of a parameter
-                autograd.withGradMode(
-                        false,
-                        () ->
-                                check(
-                                        "aoti_torch_cpu_set__source_Tensor",
-                                        () ->
-                                                (int)
-                                                        setStorage.invokeExact(
-                                                                at(tensor), at(there.address()))));
-            }
+            return new OwnedTensor(result);
         }
+    }
+
+    /// The address of the first element of a dense tensor, on its device.
+    public long address(long tensor) {
+        return queryLong("aoti_torch_get_data_ptr", dataPointer, tensor);
+    }
+
+    /// Whether a tensor is in the memory of a GPU of NVIDIA.
+    public boolean isOnCuda(long tensor) {
+        return queryLong("aoti_torch_get_device_type", deviceType, tensor) == CUDA;
+    }
+
+    /// The number of the device of a tensor that is not in host memory.
+    public int deviceIndex(long tensor) {
+        return (int) queryLong("aoti_torch_get_device_index", deviceIndex, tensor);
     }
 
     private static long[] rowMajorStrides(long[] sizes) {
@@ -243,7 +276,7 @@ public final class TorchTensors {
             host.swap(slot);
             return;
         }
-        int index = (int) queryLong("aoti_torch_get_device_index", deviceIndex, like);
+        int index = deviceIndex(like);
         try (OwnedTensor there = copiedInto(newRowMajor(like, device, index), host.address())) {
             there.swap(slot);
         }
@@ -282,8 +315,9 @@ public final class TorchTensors {
         }
     }
 
-    /// Waits until the elements are there, also if a device copies them. Autograd does not record it.
-    private void copy(long source, long target) {
+    /// Waits until the elements are there, if they come from or go to the host. On one device the copy
+    /// runs on the current stream. Autograd does not record it.
+    void copy(long source, long target) {
         autograd.withGradMode(
                 false,
                 () ->

@@ -2,7 +2,7 @@
 /// tensors, and hooks on gradients. It is independent of the Java binding that loaded the library.
 ///
 /// Start with [TorchRuntime] (the library of this process), then [TorchTensors] (memory) and
-/// [TorchHooks] (calls from backward). [LibTorch] finds and calls functions; [HookObjects] and
+/// [TorchHooks] (calls from backward); [TorchCuda] has what only GPUs need. [LibTorch] finds and calls functions; [HookObjects] and
 /// [FunctionObjects] lay out C++ objects in memory.
 ///
 /// A binding names a tensor by the address of its `at::Tensor`:

@@ -54,13 +54,14 @@ final class DjlTraining implements NetworkTraining {
             Communicator comm,
             TrainingMode trainingMode,
             NeuralNetwork neuralNetwork,
+            Device device,
             int batch,
             int side) {
         this.comm = comm;
         this.mode = trainingMode;
         // The same seed on all ranks, so that all start with the same weights.
         Engine.getEngine("PyTorch").setRandomSeed(SEED);
-        this.model = Model.newInstance(neuralNetwork.toString(), Device.cpu(), "PyTorch");
+        this.model = Model.newInstance(neuralNetwork.toString(), device, "PyTorch");
         model.setBlock(neuralNetwork.block(side));
         Optimizer plain =
                 Optimizer.sgd()
@@ -77,7 +78,7 @@ final class DjlTraining implements NetworkTraining {
                 model.newTrainer(
                         new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                                 .optOptimizer(distributed == null ? plain : distributed)
-                                .optDevices(new Device[] {Device.cpu()}));
+                                .optDevices(new Device[] {device}));
         Shape input = neuralNetwork.input(batch, side);
         trainer.initialize(input);
 
@@ -145,6 +146,11 @@ final class DjlTraining implements NetworkTraining {
             NDList predictions = trainer.forward(new NDList(images));
             collector.backward(trainer.getLoss().evaluate(new NDList(batch.labels()), predictions));
         }
+    }
+
+    /// Waits until a GPU has computed all steps.
+    void await() {
+        float _ = trainable().getFirst().getArray().flatten().getFloat(0);
     }
 
     /// The overlap of the optimizer, if there is an optimizer.

@@ -1,5 +1,7 @@
 package org.horovod4j.benchmarks.training.djl;
 
+import ai.djl.Device;
+
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.training.InterleavedTrainings;
@@ -41,7 +43,12 @@ public final class DjlTrainingBenchmark {
                 trainings.put(
                         mode,
                         new DjlTraining(
-                                comm, mode, neuralNetwork, options.batch(), options.side()));
+                                comm,
+                                mode,
+                                neuralNetwork,
+                                Device.cpu(),
+                                options.batch(),
+                                options.side()));
             }
             InterleavedTrainings interleaved =
                     new InterleavedTrainings(comm, options, neuralNetwork.warmUpSteps(), trainings);

@@ -10,8 +10,12 @@ final class CopyCheck {
 
     /// Prevents an overrun.
     static void requireSameSize(String action, NDArray array, MemorySegment memory) {
+        requireSameSize(action, array, memory.byteSize());
+    }
+
+    static void requireSameSize(String action, NDArray array, long byteSize) {
         long expected = DataTypes.byteSize(array);
-        if (memory.byteSize() != expected) {
+        if (byteSize != expected) {
             throw new IllegalArgumentException(
                     "%s: the array %s of %s takes %d bytes, but the memory given has %d"
                             .formatted(
@@ -19,7 +23,7 @@ final class CopyCheck {
                                     array.getShape(),
                                     array.getDataType(),
                                     expected,
-                                    memory.byteSize()));
+                                    byteSize));
         }
     }
 

@@ -1,9 +1,12 @@
 package org.horovod4j.djl.engine;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 
+import org.horovod4j.DeviceStream;
 import org.horovod4j.SparseTensor;
+import org.horovod4j.Tensor;
 import org.horovod4j.option.HookChoice;
 
 import java.lang.foreign.MemorySegment;
@@ -13,7 +16,7 @@ import java.util.Optional;
 ///
 /// | engine  | memory of an array       | gradient in our memory     | gradient is ready     | accumulates |
 /// |---------|--------------------------|----------------------------|-----------------------|-------------|
-/// | PyTorch | direct, on the CPU       | yes                        | hook of libtorch      | yes         |
+/// | PyTorch | direct, on CPU and GPU   | yes                        | hook of libtorch      | yes         |
 /// | MXNet   | direct, on the CPU       | no                         | by waiting for it     | no          |
 /// | others  | copied through DJL's API | no                         | no                    | assumed     |
 public interface EngineAccess {
@@ -32,12 +35,42 @@ public interface EngineAccess {
     /// contiguous.
     Optional<MemorySegment> memory(NDArray array);
 
+    /// The array as a tensor in the memory of the engine, valid as [#memory] is. It may be on a device;
+    /// then it is ready on the [#stream] of this thread. Empty if only copies are possible.
+    default Optional<Tensor> tensor(NDArray array) {
+        return memory(array)
+                .map(
+                        memory ->
+                                Tensor.of(
+                                        memory,
+                                        DataTypes.of(array.getDataType()),
+                                        DataTypes.shape(array)));
+    }
+
+    /// The stream on which the engine launches what this thread computes on `device`. Empty if the
+    /// engine computes in main memory, or arrays of the device cannot be used as tensors.
+    default Optional<DeviceStream> stream(Device device) {
+        return Optional.empty();
+    }
+
     /// Copies the elements of any array, in row-major order. A sparse array is copied as a dense one.
     ///
     /// @param into memory of the size of the array
     default void read(NDArray array, MemorySegment into) {
         CopyCheck.requireSameSize("read", array, into);
         memory(array).ifPresentOrElse(into::copyFrom, () -> NDArrayBytes.read(array, into));
+    }
+
+    /// Copies the elements of any array. If `into` is on a device, it is the device of the array, and
+    /// the copy is launched on the [#stream] of this thread.
+    default void read(NDArray array, Tensor into) {
+        read(array, into.segment());
+    }
+
+    /// Overwrites the elements of a dense array. If `from` is on a device, it is the device of the
+    /// array, and the copy is launched on the [#stream] of this thread.
+    default void write(NDArray array, Tensor from) {
+        write(array, from.segment());
     }
 
     /// Overwrites the elements of a dense array.
@@ -56,6 +89,12 @@ public interface EngineAccess {
     /// @param memory memory outside the heap, of the size of the array
     /// @return false if the engine does not support it; the array has not moved
     boolean moveInto(NDArray array, MemorySegment memory);
+
+    /// Moves the array into the memory of `place`, with its elements, as above. It may be on the device
+    /// of the array.
+    default boolean moveInto(NDArray array, Tensor place) {
+        return moveInto(array, place.segment());
+    }
 
     /// Waits until the array is computed.
     void await(NDArray array);

@@ -5,21 +5,29 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.util.NativeResource;
 
 import org.horovod4j.DataType;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.SparseTensor;
 import org.horovod4j.Tensor;
 import org.horovod4j.libtorch.DeferredFailures;
+import org.horovod4j.libtorch.TorchCuda;
 import org.horovod4j.libtorch.TorchRuntime;
 import org.horovod4j.libtorch.TorchTensors;
+import org.horovod4j.log.Log;
 import org.horovod4j.option.HookChoice;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// PyTorch: direct access to the memory of host tensors, copies of others, and hooks, through libtorch.
+/// PyTorch: direct access to the memory of tensors on the host and on GPUs of NVIDIA, copies of others,
+/// and hooks, through libtorch.
 final class PyTorchAccess implements EngineAccess {
+    private static final Logger LOG = Log.of(PyTorchAccess.class);
+
     static final String ENGINE = "PyTorch";
 
     /// DJL has loaded the library when there is an array of this engine.
@@ -30,6 +38,7 @@ final class PyTorchAccess implements EngineAccess {
     private final TorchRuntime runtime;
     private final TorchTensors torch;
     private final DeferredFailures deferredFailures;
+    private final Lazy<Optional<TorchCuda>> cuda = new Lazy<>(this::openCuda);
     private final Map<HookChoice, BackwardHooks> hooks = new EnumMap<>(HookChoice.class);
 
     private PyTorchAccess(TorchRuntime runtime) {
@@ -60,6 +69,107 @@ final class PyTorchAccess implements EngineAccess {
         return torch.isRowMajor(tensor)
                 ? Optional.of(torch.memory(tensor, DataTypes.byteSize(array)))
                 : Optional.empty();
+    }
+
+    private Optional<TorchCuda> openCuda() {
+        try {
+            return Optional.of(TorchCuda.open(runtime));
+        } catch (UnsupportedOperationException e) {
+            LOG.log(
+                    Level.WARNING,
+                    "Arrays on a GPU are copied through main memory: {0}",
+                    e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /// The functions for arrays on a GPU of NVIDIA.
+    private Optional<TorchCuda> cuda(Device device) {
+        return device.getDeviceType().equals(Device.Type.GPU) ? cuda.get() : Optional.empty();
+    }
+
+    @Override
+    public Optional<Tensor> tensor(NDArray array) {
+        Optional<TorchCuda> gpu = cuda(array.getDevice());
+        if (gpu.isEmpty() || array.isSparse()) {
+            return EngineAccess.super.tensor(array);
+        }
+        long tensor = handle(array);
+        if (!torch.isRowMajor(tensor)) {
+            return Optional.empty();
+        }
+        org.horovod4j.Device device = device(array.getDevice());
+        return Optional.of(
+                Tensor.of(
+                                device,
+                                torch.address(tensor),
+                                DataTypes.of(array.getDataType()),
+                                DataTypes.shape(array))
+                        .readyOn(stream(gpu.get(), device)));
+    }
+
+    @Override
+    public Optional<DeviceStream> stream(Device device) {
+        return cuda(device).map(gpu -> stream(gpu, device(device)));
+    }
+
+    private static DeviceStream stream(TorchCuda gpu, org.horovod4j.Device device) {
+        return new DeviceStream(device, gpu.currentStream(device.index()));
+    }
+
+    private static org.horovod4j.Device device(Device gpu) {
+        return org.horovod4j.Device.cuda(gpu.getDeviceId());
+    }
+
+    @Override
+    public void read(NDArray array, Tensor into) {
+        if (into.device().isHost()) {
+            read(array, into.segment());
+        } else if (array.isSparse()) {
+            try (NDArray dense = array.toDense()) {
+                read(dense, into);
+            }
+        } else {
+            requireSame("read", array, into).read(handle(array), into.deviceAddress());
+        }
+    }
+
+    @Override
+    public void write(NDArray array, Tensor from) {
+        CopyCheck.requireDense(array);
+        if (from.device().isHost()) {
+            write(array, from.segment());
+        } else {
+            requireSame("write", array, from).write(handle(array), from.deviceAddress());
+        }
+    }
+
+    @Override
+    public boolean moveInto(NDArray array, Tensor place) {
+        if (place.device().isHost()) {
+            return moveInto(array, place.segment());
+        }
+        if (array.isSparse()) {
+            return false;
+        }
+        requireSame("moveInto", array, place).moveInto(handle(array), place.deviceAddress());
+        return true;
+    }
+
+    /// Prevents a copy outside the memory of a GPU.
+    private TorchCuda requireSame(String action, NDArray array, Tensor tensor) {
+        CopyCheck.requireSameSize(action, array, tensor.byteSize());
+        return cuda(array.getDevice())
+                .filter(_ -> device(array.getDevice()).equals(tensor.device()))
+                .orElseThrow(
+                        () ->
+                                new IllegalArgumentException(
+                                        "%s: the array %s is on %s, but the tensor is on %s"
+                                                .formatted(
+                                                        action,
+                                                        array.getShape(),
+                                                        array.getDevice(),
+                                                        tensor.device())));
     }
 
     /// Copies with libtorch: DJL would keep its copy of an array on a GPU until the manager is closed.
@@ -114,7 +224,7 @@ final class PyTorchAccess implements EngineAccess {
         return true;
     }
 
-    /// Host tensors are computed synchronously.
+    /// Host tensors are computed synchronously, and those of a GPU carry their stream.
     @Override
     public void await(NDArray array) {}
 
