@@ -63,7 +63,7 @@ public final class GradientReducer {
         this.gradients = gradients;
         this.gradientArithmetic = new GradientArithmetic(gradients);
         this.names = List.copyOf(gradients.names());
-        this.groups = LaunchGroups.of(names, settings);
+        this.groups = LaunchGroups.of(names, settings, gradients::bytesOnDevice);
         this.settings = settings;
         this.gradientReduction = reductionOf(settings);
         this.layouts = newLayouts();

@@ -31,6 +31,12 @@ public interface Gradients {
         return Optional.empty();
     }
 
+    /// The bytes of the gradient, if the framework computes it on a device; 0 in main memory. Gradients on
+    /// a device are reduced in buckets: each launch there has a fixed cost.
+    default long bytesOnDevice(int parameter) {
+        return 0;
+    }
+
     /// Multiplies a gradient on a device, which [#acquire] returned, on [#stream].
     default void scale(Tensor gradient, double factor) {
         throw new UnsupportedOperationException(

@@ -5,10 +5,15 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntToLongFunction;
 
 /// The groups of parameters that are launched together, by position. Local parameters are in no
 /// group.
 public final class LaunchGroups {
+    /// The size from which a bucket of gradients on a device is launched. A step of a large network then
+    /// has a few launches, which still overlap with backward.
+    private static final long BUCKET_BYTES = 25L << 20;
+
     /// Parameters that are reduced together.
     ///
     /// @param name of its collective
@@ -34,6 +39,15 @@ public final class LaunchGroups {
     /// @throws IllegalArgumentException when a name is empty or not unique, or the settings name a
     ///     parameter that does not exist
     public static LaunchGroups of(List<String> names, GradientSettings settings) {
+        return of(names, settings, _ -> 0);
+    }
+
+    /// The same for gradients that may be on a device. Without groups in the settings, those that backward
+    /// computes one after the other are a group.
+    ///
+    /// @param bytesOnDevice see [Gradients#bytesOnDevice]
+    static LaunchGroups of(
+            List<String> names, GradientSettings settings, IntToLongFunction bytesOnDevice) {
         Map<String, Integer> positions = positions(names);
         List<Integer> shared = new ArrayList<>();
         for (int i = 0; i < names.size(); i++) {
@@ -44,7 +58,7 @@ public final class LaunchGroups {
         String prefix = settings.prefix();
         List<List<Integer>> several =
                 switch (settings.gradientGroups()) {
-                    case GradientGroups.None() -> List.of();
+                    case GradientGroups.None() -> buckets(shared, bytesOnDevice);
                     case GradientGroups.Count(int count) -> chunks(shared, count);
                     case GradientGroups.Named(List<List<String>> named) ->
                             named.stream().map(group -> find(group, positions, settings)).toList();
@@ -77,6 +91,31 @@ public final class LaunchGroups {
             }
         }
         return positions;
+    }
+
+    /// In the order of backward: from the last parameter to the first.
+    private static List<List<Integer>> buckets(
+            List<Integer> parameters, IntToLongFunction bytesOnDevice) {
+        List<List<Integer>> buckets = new ArrayList<>();
+        List<Integer> bucket = new ArrayList<>();
+        long bytes = 0;
+        for (int parameter : parameters.reversed()) {
+            long size = bytesOnDevice.applyAsLong(parameter);
+            if (size == 0) {
+                continue; // in main memory, where a launch costs next to nothing
+            }
+            bucket.add(parameter);
+            bytes += size;
+            if (bytes >= BUCKET_BYTES) {
+                buckets.add(List.copyOf(bucket));
+                bucket.clear();
+                bytes = 0;
+            }
+        }
+        if (!bucket.isEmpty()) {
+            buckets.add(List.copyOf(bucket));
+        }
+        return buckets;
     }
 
     /// Sizes differ by one at most; no group is empty.

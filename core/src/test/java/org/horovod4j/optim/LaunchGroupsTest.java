@@ -7,6 +7,7 @@ import org.horovod4j.optim.LaunchGroups.Group;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Map;
 
 class LaunchGroupsTest {
     private static final List<String> NAMES = List.of("a", "b", "c", "d", "e");
@@ -17,6 +18,21 @@ class LaunchGroupsTest {
 
     private static List<List<Integer>> members(LaunchGroups groups) {
         return groups.all().stream().map(Group::members).toList();
+    }
+
+    @Test
+    void gradientsOnADeviceAreBucketsInTheOrderOfBackward() {
+        List<String> names = List.of("a", "b", "c", "host", "d", "local");
+        GradientSettings settings = GradientSettings.builder().local("local"::equals).build();
+        Map<String, Long> megabytes = Map.of("a", 1L, "b", 30L, "c", 20L, "d", 10L, "local", 9L);
+        LaunchGroups groups =
+                LaunchGroups.of(
+                        names, settings, i -> megabytes.getOrDefault(names.get(i), 0L) << 20);
+        assertThat(groups.all())
+                .extracting(LaunchGroups.Group::members)
+                .containsExactly(List.of(4, 2), List.of(1), List.of(0), List.of(3));
+        assertThat(groups.all().getLast().name()).isEqualTo(settings.prefix() + ".host");
+        assertThat(groups.isLocal(5)).isTrue();
     }
 
     @Test

@@ -162,6 +162,16 @@ final class BlockGradients implements SparseGradients {
                 .filter(stream -> usesDevice.test(stream.device()));
     }
 
+    /// Also if this rank copies its gradients: all ranks must have the same buckets.
+    @Override
+    public long bytesOnDevice(int parameter) {
+        if (!parameters.isInitialized(parameter)) {
+            return 0;
+        }
+        NDArray array = parameters.array(parameter);
+        return array.getDevice().isGpu() ? DataTypes.byteSize(array) : 0;
+    }
+
     @Override
     public void scale(Tensor gradient, double factor) {
         int parameter = Arrays.asList(lastDense).indexOf(gradient);

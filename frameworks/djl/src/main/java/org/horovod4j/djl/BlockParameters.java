@@ -62,6 +62,10 @@ final class BlockParameters {
         return parameters.get(position).getArray();
     }
 
+    boolean isInitialized(int position) {
+        return parameters.get(position).isInitialized();
+    }
+
     boolean isTrainable(int position) {
         Parameter parameter = parameters.get(position);
         return parameter.requiresGradient() && parameter.isInitialized();

@@ -9,20 +9,27 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.training.GradientCollector;
 
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.AlltoallOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.Handle;
+import org.horovod4j.Hvd;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
+import org.horovod4j.Tensor;
+import org.horovod4j.compression.Compression;
+import org.horovod4j.djl.engine.EngineAccess;
 
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
 /// What two ranks do with arrays on one device. A case that fails does not end the others.
@@ -69,6 +76,19 @@ final class DeviceCases {
             cases.training();
             return cases.outcomes;
         }
+    }
+
+    /// Runs the cases without JUnit, on a machine that has only a runtime and jars: on the GPU that
+    /// `HvdDjl.device` returns, or on the CPU.
+    public static void main(String[] arguments) {
+        Hvd.init();
+        Device device = HvdDjl.device();
+        Map<String, String> outcomes = run(Hvd.communicator(), device);
+        outcomes.forEach((name, outcome) -> System.out.println(name + ": " + outcome));
+        long passed = outcomes.values().stream().filter(PASSED::equals).count();
+        System.out.printf("%s: %d of %d cases%n", device, passed, outcomes.size());
+        Hvd.shutdown();
+        System.exit(passed == outcomes.size() ? 0 : 1);
     }
 
     private interface Case {
@@ -372,6 +392,143 @@ final class DeviceCases {
                     }
                 });
         run("training equals that of one process on the CPU", this::train);
+        features().forEach(this::trainsAsOnCpu);
+        run("sparse gradients", () -> sparse(builder -> builder));
+        run("sparse gradients as dense ones", () -> sparse(builder -> builder.sparseAsDense(true)));
+        run(
+                "a rank without rows",
+                () -> SparseGradientIT.rankMayNotUseEmbedding(comm, device, false, true));
+        run(
+                "a rank without rows, dense",
+                () -> SparseGradientIT.rankMayNotUseEmbedding(comm, device, true, true));
+        run("gradients stay on the device", this::gradientsStayOnDevice);
+    }
+
+    private void sparse(UnaryOperator<DistributedOptimizer.Builder> settings) {
+        SparseGradientIT.rowsAddUp(comm, device, SparseFormat.COO, settings);
+    }
+
+    /// Settings of the optimizer.
+    ///
+    /// @param passes backward passes in a step
+    /// @param clips whether the program changes reduced gradients
+    private record Feature(
+            int passes, boolean clips, UnaryOperator<DistributedOptimizer.Builder> settings) {
+        Feature(UnaryOperator<DistributedOptimizer.Builder> settings) {
+            this(1, false, settings);
+        }
+    }
+
+    private Map<String, Feature> features() {
+        Map<String, Feature> features = new LinkedHashMap<>();
+        features.put(
+                "accumulation",
+                new Feature(
+                        2,
+                        false,
+                        builder -> builder.backwardPassesPerStep(2).averageAccumulated(true)));
+        features.put("groups", new Feature(builder -> builder.groups(2)));
+        features.put("no overlap", new Feature(builder -> builder.overlap(false)));
+        features.put("predivision", new Feature(builder -> builder.predivideFactor(4)));
+        features.put("Adasum", new Feature(builder -> builder.op(ReduceOp.ADASUM)));
+        features.put(
+                "float16 compression",
+                new Feature(builder -> builder.compression(Compression.FP16)));
+        features.put(
+                "bfloat16 compression",
+                new Feature(builder -> builder.compression(Compression.BF16).predivideFactor(2)));
+        features.put(
+                "local gradients", new Feature(builder -> builder.local("03Linear_bias"::equals)));
+        ProcessSet own = comm.size() == 2 ? comm.addProcessSet(0) : comm.processSet();
+        features.put(
+                "process set",
+                new Feature(
+                        2,
+                        false,
+                        builder ->
+                                builder.processSet(own)
+                                        .backwardPassesPerStep(2)
+                                        .averageAccumulated(true)));
+        features.put("clipping", new Feature(1, true, builder -> builder));
+        return features;
+    }
+
+    private void trainsAsOnCpu(String name, Feature feature) {
+        run(
+                name,
+                () -> {
+                    try (TestTraining here = training(device, feature, "here " + name);
+                            TestTraining reference =
+                                    training(Device.cpu(), feature, "reference " + name)) {
+                        for (int step = 0; step < STEPS; step++) {
+                            step(here, feature);
+                            step(reference, feature);
+                        }
+                        // both sides round in the same places
+                        assertThat(here.weights())
+                                .containsExactly(reference.weights(), within(1e-3f));
+                    }
+                });
+    }
+
+    private TestTraining training(Device where, Feature feature, String name) {
+        return new TestTraining(
+                where,
+                TestTraining.network(),
+                block ->
+                        feature.settings
+                                .apply(
+                                        DistributedOptimizer.wrap(TestTraining.sgd(), block)
+                                                .communicator(comm))
+                                .name(name)
+                                .build(),
+                TestTraining.INPUT);
+    }
+
+    private void step(TestTraining training, Feature feature) {
+        for (int pass = 0; pass < feature.passes; pass++) {
+            training.pass(rank + pass, rank + pass + 3);
+            if (feature.clips) {
+                clip(training);
+            } else {
+                training.step();
+            }
+        }
+    }
+
+    private static void clip(TestTraining training) {
+        training.optimizer().synchronize();
+        for (String name : training.names()) {
+            try (NDArray gradient = training.parameter(name).getArray().getGradient()) {
+                NDArray _ = gradient.muli(0.5f);
+            }
+        }
+        try (DistributedOptimizer.SkipScope _ = training.optimizer().skipSynchronize()) {
+            training.step();
+        }
+    }
+
+    /// A gradient is moved once, into memory that Horovod4J has allocated.
+    private void gradientsStayOnDevice() {
+        try (TestTraining training = training(device, new Feature(builder -> builder), "moved")) {
+            step(training, new Feature(builder -> builder));
+            NDArray weight = training.parameter("01Linear_weight").getArray();
+            EngineAccess access = EngineAccess.of(weight.getManager());
+            long before = address(access, weight);
+            step(training, new Feature(builder -> builder));
+            assertThat(address(access, weight)).isEqualTo(before);
+            if (device.isGpu()) {
+                assertThat(access.stream(device)).isPresent();
+                assertThat(training.optimizer().overlap().isUsed()).isTrue();
+            }
+        }
+    }
+
+    private static long address(EngineAccess access, NDArray weight) {
+        try (NDArray gradient = weight.getGradient()) {
+            Tensor tensor = access.tensor(gradient).orElseThrow();
+            return tensor.device().isHost() ? tensor.segment().address() : tensor.deviceAddress();
+        }
     }
 
     private static float biasOfRoot() {

@@ -2,6 +2,7 @@ package org.horovod4j.djl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -35,17 +36,26 @@ class SparseGradientIT {
         TestTraining.ranksOnAllProcessors(2)
                 .execute(
                         comm -> {
-                            rowsAddUp(comm, SparseFormat.COO, builder -> builder.overlap(true));
-                            rowsAddUp(comm, SparseFormat.COO, builder -> builder);
                             rowsAddUp(
                                     comm,
+                                    Device.cpu(),
+                                    SparseFormat.COO,
+                                    builder -> builder.overlap(true));
+                            rowsAddUp(comm, Device.cpu(), SparseFormat.COO, builder -> builder);
+                            rowsAddUp(
+                                    comm,
+                                    Device.cpu(),
                                     SparseFormat.COO,
                                     builder -> builder.overlap(true).sparseAsDense(true));
-                            rowsAddUp(comm, SparseFormat.DENSE, builder -> builder.overlap(true));
-                            rankMayNotUseEmbedding(comm, true, true);
-                            rankMayNotUseEmbedding(comm, true, false);
-                            rankMayNotUseEmbedding(comm, false, true);
-                            rankMayNotUseEmbedding(comm, false, false);
+                            rowsAddUp(
+                                    comm,
+                                    Device.cpu(),
+                                    SparseFormat.DENSE,
+                                    builder -> builder.overlap(true));
+                            rankMayNotUseEmbedding(comm, Device.cpu(), true, true);
+                            rankMayNotUseEmbedding(comm, Device.cpu(), true, false);
+                            rankMayNotUseEmbedding(comm, Device.cpu(), false, true);
+                            rankMayNotUseEmbedding(comm, Device.cpu(), false, false);
                         });
     }
 
@@ -157,11 +167,13 @@ class SparseGradientIT {
         }
     }
 
-    private static void rowsAddUp(
+    /// Compared with the same training without sparse gradients on the CPU.
+    static void rowsAddUp(
             Communicator comm,
+            Device device,
             SparseFormat format,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (TestTraining testTraining = trial(comm, format, TestTraining.sgd(), settings);
+        try (TestTraining testTraining = trial(comm, device, format, TestTraining.sgd(), settings);
                 TestTraining reference =
                         new TestTraining(
                                 new EmbeddingBlock(SparseFormat.DENSE),
@@ -197,9 +209,10 @@ class SparseGradientIT {
             int passes,
             Supplier<Optimizer> optimizer,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
-        try (TestTraining testTraining = trial(comm, SparseFormat.COO, optimizer.get(), settings);
+        try (TestTraining testTraining =
+                        trial(comm, Device.cpu(), SparseFormat.COO, optimizer.get(), settings);
                 TestTraining reference =
-                        trial(comm, SparseFormat.DENSE, optimizer.get(), settings)) {
+                        trial(comm, Device.cpu(), SparseFormat.DENSE, optimizer.get(), settings)) {
             float[] before = testTraining.weight("table");
             int arrays = 0;
             for (int step = 0; step < STEPS; step++) {
@@ -223,10 +236,12 @@ class SparseGradientIT {
 
     private static TestTraining trial(
             Communicator comm,
+            Device device,
             SparseFormat format,
             Optimizer optimizer,
             UnaryOperator<DistributedOptimizer.Builder> settings) {
         return new TestTraining(
+                device,
                 new EmbeddingBlock(format),
                 block ->
                         settings.apply(
@@ -237,11 +252,12 @@ class SparseGradientIT {
     }
 
     /// In its first steps too, when the layout on the other rank is unknown.
-    private static void rankMayNotUseEmbedding(
-            Communicator comm, boolean asDense, boolean overlap) {
+    static void rankMayNotUseEmbedding(
+            Communicator comm, Device device, boolean asDense, boolean overlap) {
         try (TestTraining testTraining =
                         trial(
                                 comm,
+                                device,
                                 SparseFormat.COO,
                                 TestTraining.sgd(),
                                 builder ->

@@ -15,13 +15,14 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 
 /// Trains ResNet-50 with DJL on PyTorch on a GPU: with and without communication, which take turns in
 /// the processes of one job.
 ///
-/// Arguments: as of [DjlTrainingBenchmark]; NETWORK is a name for the report, for example that of the
-/// backend. The same number of jobs as backends are compared by it.
+/// Arguments: as of [DjlTrainingBenchmark], but NETWORK is the name of the job in the report. A job has
+/// one backend.
 public final class GpuTrainingBenchmark {
     private final Communicator comm;
     private final Options options;
@@ -84,7 +85,7 @@ public final class GpuTrainingBenchmark {
         List<TrainingMode> order = new ArrayList<>(trainings.keySet());
         Collections.shuffle(order, random);
         for (TrainingMode mode : order) {
-            DjlTraining training = trainings.get(mode);
+            DjlTraining training = training(mode);
             measure(training)
                     .appendTo(
                             options.output(),
@@ -97,6 +98,10 @@ public final class GpuTrainingBenchmark {
         }
     }
 
+    private DjlTraining training(TrainingMode mode) {
+        return Objects.requireNonNull(trainings.get(mode));
+    }
+
     private StepTimes measure(DjlTraining training) throws IOException {
         return StepTimes.measureTurn(
                 comm, training::step, training::await, options.warmUp(), options.steps());
@@ -105,7 +110,7 @@ public final class GpuTrainingBenchmark {
     /// Ranks that trained together must have the same weights.
     private void check() {
         List<Long> checksums =
-                comm.allgatherObject("weights", trainings.get(TrainingMode.DEFAULT).checksum());
+                comm.allgatherObject("weights", training(TrainingMode.DEFAULT).checksum());
         if (checksums.stream().distinct().count() != 1) {
             throw new IllegalStateException(
                     "the ranks trained together and have different weights; their checksums are %s"
@@ -114,7 +119,7 @@ public final class GpuTrainingBenchmark {
         if (comm.rank() == 0) {
             System.out.printf(
                     "%s: %s%n",
-                    options.work(), trainings.get(TrainingMode.DEFAULT).overlap().orElseThrow());
+                    options.work(), training(TrainingMode.DEFAULT).overlap().orElseThrow());
         }
     }
 }
