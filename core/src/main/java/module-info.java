@@ -22,6 +22,8 @@ module org.horovod4j.core {
     exports org.horovod4j.training;
     exports org.horovod4j.codec to
             org.horovod4j.launcher;
+    exports org.horovod4j.collectives.algorithm to
+            org.horovod4j.cuda;
     exports org.horovod4j.connection to
             org.horovod4j.launcher;
     exports org.horovod4j.elastic.registry to

@@ -24,7 +24,7 @@ public final class NativeLibrary {
 
     /// Whether the JVM was started with `--enable-native-access` for this module. If not, it would print
     /// a warning at the first call.
-    static boolean isEnabled() {
+    public static boolean isEnabled() {
         return NativeLibrary.class.getModule().isNativeAccessEnabled();
     }
 

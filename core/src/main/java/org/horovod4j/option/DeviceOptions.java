@@ -3,7 +3,7 @@ package org.horovod4j.option;
 import java.util.List;
 import java.util.Locale;
 
-/// The options that choose the backend for tensors on a GPU.
+/// The options for tensors on a GPU.
 public final class DeviceOptions {
     private static final String ANY = "the first of NCCL, CUDA_IPC and HOST that all ranks can use";
 
@@ -23,6 +23,16 @@ public final class DeviceOptions {
     public static final Option<String> GPU_ALLTOALL = of("alltoall");
     public static final Option<String> GPU_REDUCESCATTER = of("reducescatter");
 
+    /// The provider of NCCL reads it, because a process opens the library once for all its ranks.
+    public static final Option<String> NCCL_LIBRARY =
+            Option.text()
+                    .environment("HOROVOD_NCCL_LIBRARY")
+                    .whenUnset("the one that the process has loaded, the system's, or CUDA's")
+                    .in(OptionGroup.DEVICES)
+                    .help(
+                            "The file or folder of NCCL's library, for tensors on a GPU; for example the"
+                                    + " folder `nvidia/nccl` of a Python environment.");
+
     private DeviceOptions() {}
 
     private static Option<String> of(String collective) {
@@ -40,6 +50,7 @@ public final class DeviceOptions {
                 GPU_ALLGATHER,
                 GPU_BROADCAST,
                 GPU_ALLTOALL,
-                GPU_REDUCESCATTER);
+                GPU_REDUCESCATTER,
+                NCCL_LIBRARY);
     }
 }

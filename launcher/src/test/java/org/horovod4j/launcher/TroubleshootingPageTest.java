@@ -46,8 +46,14 @@ class TroubleshootingPageTest {
     private static final List<Path> TENSORFLOW_SOURCES =
             paths("frameworks/tensorflow/src/main/java");
 
+    /// Sources whose exceptions a program on a GPU sees.
+    private static final List<Path> GPU_SOURCES =
+            paths("natives/cuda/src/main/java", "natives/nccl/src/main/java");
+
     private static final List<Path> ALL_SOURCES =
             paths(
+                    "natives/cuda/src/main/java",
+                    "natives/nccl/src/main/java",
                     "launcher/src/main/java",
                     "core/src/main/java",
                     "frameworks/libtorch/src/main/java",
@@ -82,6 +88,11 @@ class TroubleshootingPageTest {
     @Test
     void everyExceptionOfTheTensorFlowAdapterHasAnEntry() {
         assertDocumented(SourceMessages.ofLibraryExceptions(TENSORFLOW_SOURCES).stream());
+    }
+
+    @Test
+    void everyExceptionOnAGpuHasAnEntry() {
+        assertDocumented(SourceMessages.ofLibraryExceptions(GPU_SOURCES).stream());
     }
 
     private static void assertDocumented(Stream<MessageTemplate> messages) {

@@ -18,6 +18,14 @@ record OwnModule(String artifact, String className, String purpose) {
             List.of(
                     new OwnModule("horovod4j-core", "org.horovod4j.Hvd", "collectives"),
                     new OwnModule(
+                            "horovod4j-cuda",
+                            "org.horovod4j.cuda.CudaDeviceProvider",
+                            "tensors on GPUs of NVIDIA"),
+                    new OwnModule(
+                            "horovod4j-nccl",
+                            "org.horovod4j.nccl.NcclProvider",
+                            "collectives of GPUs by NCCL"),
+                    new OwnModule(
                             "horovod4j-libtorch",
                             "org.horovod4j.libtorch.TorchTensors",
                             "tensors of libtorch"),

@@ -78,6 +78,8 @@ class BuildReportTest {
         assertThat(report(Map.of(), "java", "-cp", path, "Train"))
                 .contains(
                         "    [X] horovod4j-core: 1.5 (collectives)\n",
+                        "    [ ] horovod4j-cuda: ",
+                        "    [ ] horovod4j-nccl: ",
                         "    [ ] horovod4j-libtorch: ",
                         "    [X] horovod4j-djl: built from source (training with DJL)\n",
                         "    [X] DJL: PyTorch engine %s; tested\n"

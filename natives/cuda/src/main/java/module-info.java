@@ -1,0 +1,10 @@
+/// GPUs of NVIDIA through the CUDA driver.
+module org.horovod4j.cuda {
+    requires org.horovod4j.core;
+    requires static org.jspecify;
+
+    provides org.horovod4j.spi.BackendProvider with
+            org.horovod4j.cuda.CudaIpcProvider;
+    provides org.horovod4j.spi.DeviceProvider with
+            org.horovod4j.cuda.CudaDeviceProvider;
+}

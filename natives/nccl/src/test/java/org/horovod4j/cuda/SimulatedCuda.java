@@ -1,0 +1,455 @@
+package org.horovod4j.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.util.Objects.requireNonNull;
+
+import org.horovod4j.DataType;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.collectives.kernel.AdasumKernel;
+import org.horovod4j.collectives.kernel.DotProducts;
+import org.horovod4j.collectives.kernel.HalfArrays;
+import org.horovod4j.collectives.kernel.Kernels;
+import org.jspecify.annotations.Nullable;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/// A GPU in main memory: streams are threads, which run as late as they like, and kernels are those of
+/// the CPU. It finds missing waits between streams, and wrong addresses and parameters.
+///
+/// `memoryHandle` and `openMemory` are those of ranks in one process: see [SharedStages].
+final class SimulatedCuda implements CudaApi {
+    private static final int POINTER = 8;
+
+    private final Map<Long, Arena> memory = new ConcurrentHashMap<>();
+    private final Map<Long, ExecutorService> streams = new ConcurrentHashMap<>();
+    private final Map<Long, Recording> events = new ConcurrentHashMap<>();
+    private final Map<Long, String> functions = new ConcurrentHashMap<>();
+    private final AtomicLong handles = new AtomicLong(1);
+    private final AtomicInteger seeds = new AtomicInteger();
+    private final Kernels kernels = Kernels.scalar();
+    private volatile @Nullable Throwable failure;
+
+    /// How often an event was recorded, and how many of these records are reached.
+    private static final class Recording {
+        volatile long recorded;
+        volatile long reached;
+    }
+
+    @Override
+    public int version() {
+        return 13_000;
+    }
+
+    @Override
+    public int deviceCount() {
+        return 1;
+    }
+
+    @Override
+    public String deviceName(int device) {
+        return "simulated GPU";
+    }
+
+    @Override
+    public byte[] deviceUuid(int device) {
+        return new byte[16];
+    }
+
+    @Override
+    public int deviceAttribute(int attribute, int device) {
+        return attribute == COMPUTE_CAPABILITY_MINOR ? 0 : 9;
+    }
+
+    @Override
+    public long retainContext(int device) {
+        return 1;
+    }
+
+    @Override
+    public void setCurrent(long context) {}
+
+    @Override
+    public long allocate(long byteSize) {
+        Arena arena = Arena.ofShared();
+        long address = arena.allocate(byteSize, 256).fill((byte) 0x5a).address();
+        memory.put(address, arena);
+        return address;
+    }
+
+    @Override
+    public void free(long address) {
+        requireNonNull(memory.remove(address), "freed twice").close();
+    }
+
+    /// How much is allocated.
+    int allocations() {
+        return memory.size();
+    }
+
+    @Override
+    public void registerHost(long address, long byteSize) {}
+
+    @Override
+    public void unregisterHost(long address) {}
+
+    @Override
+    public void copy(long target, long source, long byteSize, long stream) {
+        submit(stream, () -> at(target, byteSize).copyFrom(at(source, byteSize)));
+    }
+
+    @Override
+    public void fill(long target, byte value, long byteSize, long stream) {
+        submit(stream, () -> at(target, byteSize).fill(value));
+    }
+
+    @Override
+    public int[] priorityRange() {
+        return new int[] {0, -5};
+    }
+
+    @Override
+    public long createStream(int priority) {
+        long handle = handles.getAndIncrement();
+        streams.put(handle, Executors.newSingleThreadExecutor());
+        return handle;
+    }
+
+    @Override
+    public void destroyStream(long stream) {
+        requireNonNull(streams.remove(stream), "closed twice").close();
+    }
+
+    @Override
+    public void synchronizeStream(long stream) {
+        Future<?> end = executor(stream).submit(() -> {});
+        while (!end.isDone()) {
+            Thread.onSpinWait();
+        }
+        check();
+    }
+
+    /// Waits for the last record before this call, as CUDA does.
+    @Override
+    public void waitForEvent(long stream, long event) {
+        Recording recording = recording(event);
+        long record = recording.recorded;
+        submit(
+                stream,
+                () -> {
+                    while (recording.reached < record) {
+                        Thread.onSpinWait();
+                    }
+                });
+    }
+
+    private ExecutorService executor(long stream) {
+        return requireNonNull(streams.get(stream), "no such stream");
+    }
+
+    private Recording recording(long event) {
+        return requireNonNull(events.get(event), "no such event");
+    }
+
+    @Override
+    public long createEvent(int flags) {
+        long handle = handles.getAndIncrement();
+        events.put(handle, new Recording());
+        return handle;
+    }
+
+    @Override
+    public void destroyEvent(long event) {
+        events.remove(event);
+    }
+
+    @Override
+    public void recordEvent(long event, long stream) {
+        Recording recording = recording(event);
+        long record = recording.recorded + 1;
+        recording.recorded = record;
+        submit(stream, () -> recording.reached = record);
+    }
+
+    @Override
+    public boolean isEventDone(long event) {
+        check();
+        Recording recording = recording(event);
+        return recording.reached == recording.recorded;
+    }
+
+    @Override
+    public byte[] memoryHandle(long address) {
+        return new byte[IPC_HANDLE_BYTES];
+    }
+
+    @Override
+    public long openMemory(byte[] handle) {
+        throw new UnsupportedOperationException("ranks of one process");
+    }
+
+    @Override
+    public void closeMemory(long address) {
+        throw new UnsupportedOperationException("ranks of one process");
+    }
+
+    @Override
+    public byte[] eventHandle(long event) {
+        return new byte[IPC_HANDLE_BYTES];
+    }
+
+    @Override
+    public long openEvent(byte[] handle) {
+        throw new UnsupportedOperationException("ranks of one process");
+    }
+
+    @Override
+    public long loadModule(MemorySegment ptx) {
+        return 1;
+    }
+
+    @Override
+    public long function(long module, String name) {
+        long handle = handles.getAndIncrement();
+        functions.put(handle, name);
+        return handle;
+    }
+
+    /// Reads the parameters at once, as the driver does, and runs the kernel on the stream.
+    @Override
+    public void launch(
+            long function, int blocks, int threads, long stream, MemorySegment parameters) {
+        String name = requireNonNull(functions.get(function), "no such function");
+        if (blocks < 1 || threads < 1) {
+            throw new CudaException(1, name + " has no threads");
+        }
+        submit(stream, kernel(name, blocks, parameters));
+    }
+
+    private Runnable kernel(String name, int blocks, MemorySegment parameters) {
+        if (name.equals("hvd_copy_bytes")) {
+            return copies(
+                    parameters,
+                    blocks,
+                    CopyBatch.BYTES_PER_BLOCK,
+                    (s, t, n, _) -> at(t, n).copyFrom(at(s, n)));
+        }
+        if (name.startsWith("hvd_convert_")) {
+            String[] types = name.substring("hvd_convert_".length()).split("_", -1);
+            DataType from = type(types[0]);
+            DataType to = type(types[1]);
+            return copies(
+                    parameters,
+                    blocks,
+                    CopyBatch.ELEMENTS_PER_BLOCK,
+                    (source, target, count, factor) ->
+                            convert(from, to, source, target, count, factor));
+        }
+        if (name.startsWith("hvd_reduce_")) {
+            return reduction(type(name.substring("hvd_reduce_".length())), parameters);
+        }
+        if (name.startsWith("hvd_adasum_")) {
+            return adasum(name, parameters);
+        }
+        throw new UnsupportedOperationException(name);
+    }
+
+    private interface Copy {
+        void run(long source, long target, long count, double factor);
+    }
+
+    private Runnable copies(MemorySegment parameters, int blocks, int perBlock, Copy copy) {
+        int max = CopyBatch.MAX_COPIES;
+        MemorySegment table = parameter(parameters, 0, 28L * max + 4);
+        int count = table.get(JAVA_INT, 28L * max);
+        long[] values = table.asSlice(0, 24L * max).toArray(JAVA_LONG);
+        int[] firstBlocks = table.asSlice(24L * max, 4L * max).toArray(JAVA_INT);
+        double factor = parameter(parameters, 1, 8).get(JAVA_DOUBLE, 0);
+        long next = 0;
+        for (int i = 0; i < count; i++) {
+            if (firstBlocks[i] != next) {
+                throw new CudaException(
+                        1,
+                        "copy %d starts at block %d, not at %d".formatted(i, firstBlocks[i], next));
+            }
+            next += Math.ceilDiv(values[2 * max + i], (long) perBlock);
+        }
+        if (next != blocks) {
+            throw new CudaException(1, "%d blocks instead of %d".formatted(blocks, next));
+        }
+        return () -> {
+            for (int i = 0; i < count; i++) {
+                copy.run(values[i], values[max + i], values[2 * max + i], factor);
+            }
+        };
+    }
+
+    private void convert(
+            DataType from, DataType to, long source, long target, long count, double factor) {
+        MemorySegment scaled = Arena.ofAuto().allocate(count * from.byteSize(), 8);
+        scaled.copyFrom(at(source, count * from.byteSize()));
+        if (factor != 1.0) {
+            kernels.scale(from, scaled, 0, count, factor);
+        }
+        if (from == to) {
+            at(target, count * to.byteSize()).copyFrom(scaled);
+            return;
+        }
+        for (long i = 0; i < count; i++) {
+            float[] value = {load(from, scaled, i)};
+            store(to, at(target, count * to.byteSize()), i, value);
+        }
+    }
+
+    private static float load(DataType dataType, MemorySegment memory, long i) {
+        float[] value = new float[1];
+        switch (dataType) {
+            case FLOAT32 -> value[0] = memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, 4 * i);
+            case FLOAT64 -> value[0] = (float) memory.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, 8 * i);
+            default ->
+                    HalfArrays.widen(
+                            dataType,
+                            new short[] {memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, 2 * i)},
+                            value,
+                            1);
+        }
+        return value[0];
+    }
+
+    private static void store(DataType dataType, MemorySegment memory, long i, float[] value) {
+        switch (dataType) {
+            case FLOAT32 -> memory.set(ValueLayout.JAVA_FLOAT_UNALIGNED, 4 * i, value[0]);
+            case FLOAT64 -> memory.set(ValueLayout.JAVA_DOUBLE_UNALIGNED, 8 * i, value[0]);
+            default -> {
+                short[] half = new short[1];
+                HalfArrays.narrow(dataType, value, half, 1);
+                memory.set(ValueLayout.JAVA_SHORT_UNALIGNED, 2 * i, half[0]);
+            }
+        }
+    }
+
+    private Runnable reduction(DataType dataType, MemorySegment parameters) {
+        long target = longAt(parameters, 0);
+        MemorySegment sources = parameter(parameters, 1, 520);
+        int sourceCount = sources.get(JAVA_INT, 8L * CudaKernels.MAX_SOURCES);
+        long[] addresses = sources.asSlice(0, 8L * sourceCount).toArray(JAVA_LONG);
+        long count = longAt(parameters, 2);
+        MemorySegment reduction = parameter(parameters, 3, 32);
+        double prescale = reduction.get(JAVA_DOUBLE, 0);
+        double postscale = reduction.get(JAVA_DOUBLE, 8);
+        long divisor = reduction.get(JAVA_LONG, 16);
+        ReduceOp op = ReduceOp.values()[reduction.get(JAVA_INT, 24)];
+        long byteSize = count * dataType.byteSize();
+        return () -> {
+            MemorySegment[] copies = new MemorySegment[sourceCount];
+            for (int i = 0; i < sourceCount; i++) {
+                copies[i] = Arena.ofAuto().allocate(byteSize, 64);
+                copies[i].copyFrom(at(addresses[i], byteSize));
+                if (prescale != 1.0) {
+                    kernels.scale(dataType, copies[i], 0, count, prescale);
+                }
+            }
+            MemorySegment result = at(target, byteSize);
+            kernels.reduce(
+                    dataType, op, result, 0, copies, new long[sourceCount], sourceCount, count);
+            if (op == ReduceOp.AVERAGE && divisor > 1) {
+                kernels.divide(dataType, result, 0, count, divisor);
+            }
+            if (postscale != 1.0) {
+                kernels.scale(dataType, result, 0, count, postscale);
+            }
+        };
+    }
+
+    /// The products of all blocks are written as if they were those of the first.
+    private Runnable adasum(String name, MemorySegment parameters) {
+        DataType dataType =
+                name.equals("hvd_adasum_sum")
+                        ? DataType.FLOAT32
+                        : type(name.substring(name.lastIndexOf('_') + 1));
+        long first = longAt(parameters, 0);
+        long second = longAt(parameters, 1);
+        long third = longAt(parameters, 2);
+        if (name.equals("hvd_adasum_sum")) {
+            return () -> at(third, DotProducts.BYTES).copyFrom(at(first, DotProducts.BYTES));
+        }
+        AdasumKernel kernel = new AdasumKernel(kernels);
+        long fourth = longAt(parameters, 3);
+        if (name.startsWith("hvd_adasum_products_")) {
+            long byteSize = third * dataType.byteSize();
+            return () ->
+                    kernel.products(
+                                    dataType,
+                                    at(first, byteSize),
+                                    0,
+                                    at(second, byteSize),
+                                    0,
+                                    third)
+                            .write(at(fourth, DotProducts.BYTES), 0);
+        }
+        long total = longAt(parameters, 4);
+        long byteSize = fourth * dataType.byteSize();
+        return () ->
+                kernel.combine(
+                        dataType,
+                        DotProducts.read(at(total, DotProducts.BYTES), 0).weights(),
+                        at(first, byteSize),
+                        0,
+                        at(second, byteSize),
+                        0,
+                        at(third, byteSize),
+                        0,
+                        fourth);
+    }
+
+    private static DataType type(String name) {
+        return DataType.valueOf(name.toUpperCase(Locale.ROOT));
+    }
+
+    private static long longAt(MemorySegment parameters, int index) {
+        return parameter(parameters, index, 8).get(JAVA_LONG, 0);
+    }
+
+    private static MemorySegment parameter(MemorySegment parameters, int index, long byteSize) {
+        return at(parameters.get(JAVA_LONG, (long) index * POINTER), byteSize);
+    }
+
+    private static MemorySegment at(long address, long byteSize) {
+        return MemorySegment.ofAddress(address).reinterpret(byteSize);
+    }
+
+    /// Work starts some time later, as on a device that is busy.
+    private void submit(long stream, Runnable work) {
+        check();
+        Random random = new Random(seeds.getAndIncrement());
+        executor(stream)
+                .execute(
+                        () -> {
+                            try {
+                                LockSupport.parkNanos(random.nextInt(30_000));
+                                work.run();
+                            } catch (RuntimeException | Error e) {
+                                failure = e;
+                            }
+                        });
+    }
+
+    private void check() {
+        if (failure != null) {
+            throw new IllegalStateException("a kernel failed", failure);
+        }
+    }
+}

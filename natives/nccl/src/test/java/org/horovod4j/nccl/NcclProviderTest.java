@@ -1,0 +1,77 @@
+package org.horovod4j.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.horovod4j.DataType;
+import org.horovod4j.Device;
+import org.horovod4j.ReduceOp;
+import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DevicePlace;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+
+class NcclProviderTest {
+    @TempDir Path folder;
+
+    @Test
+    void isFoundByServiceLoader() {
+        assertThat(ServiceLoader.load(BackendProvider.class))
+                .extracting(BackendProvider::name)
+                .contains("NCCL", "CUDA_IPC");
+    }
+
+    @Test
+    void missingLibraryIsNamedWithTheVariableThatChoseIt() {
+        NcclProvider provider = new NcclProvider(Map.of("HOROVOD_NCCL_LIBRARY", folder.toString()));
+        assertThat(provider.isAvailable()).isFalse();
+        assertThat(provider.describe())
+                .isEqualTo("%s cannot be opened".formatted(folder.resolve("libnccl.so.2")));
+    }
+
+    @Test
+    void libraryThatIsNotNcclIsRefused() {
+        NcclProvider provider = new NcclProvider(Map.of("HOROVOD_NCCL_LIBRARY", "libc.so.6"));
+        assertThat(provider.isAvailable()).isFalse();
+        assertThat(provider.describe()).isEqualTo("libc.so.6 has no symbol ncclGetVersion");
+    }
+
+    @Test
+    void ranksThatShareAGpuAreAnObstacleUnlessTheirHostIdsDiffer() {
+        List<DevicePlace> places =
+                List.of(place(3, "a", "gpu1"), place(4, "a", "gpu2"), place(5, "a", "gpu1"));
+        assertThat(new NcclProvider(Map.of()).obstacle(places))
+                .hasValue("ranks 3 and 5 use the same GPU of a, which NCCL refuses");
+        assertThat(new NcclProvider(Map.of("NCCL_HOSTID", "x")).obstacle(places)).isEmpty();
+        assertThat(
+                        new NcclProvider(Map.of())
+                                .obstacle(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
+                .isEmpty();
+    }
+
+    private static DevicePlace place(int rank, String host, String gpu) {
+        return new DevicePlace(rank, host, host, Device.cuda(0), gpu);
+    }
+
+    @Test
+    void reducesWhatNcclHas() {
+        NcclProvider provider = new NcclProvider(Map.of());
+        assertThat(provider.reduces(DataType.FLOAT32, ReduceOp.AVERAGE)).isTrue();
+        assertThat(provider.reduces(DataType.INT32, ReduceOp.SUM)).isTrue();
+        assertThat(provider.reduces(DataType.INT32, ReduceOp.AVERAGE)).isFalse();
+        assertThat(provider.reduces(DataType.INT16, ReduceOp.SUM)).isFalse();
+        assertThat(provider.reduces(DataType.BOOL, ReduceOp.SUM)).isFalse();
+        assertThat(provider.reduces(DataType.FLOAT32, ReduceOp.ADASUM)).isFalse();
+    }
+
+    /// The sizes of NCCL's headers.
+    @Test
+    void structsHaveTheSizesOfTheHeaders() {
+        assertThat(LibNccl.CONFIG.byteSize()).isEqualTo(48);
+        assertThat(LibNccl.UNIQUE_ID.byteSize()).isEqualTo(128);
+    }
+}
