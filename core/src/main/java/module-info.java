@@ -21,23 +21,28 @@ module org.horovod4j.core {
     exports org.horovod4j.testing;
     exports org.horovod4j.training;
     exports org.horovod4j.codec to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.collectives.algorithm to
             org.horovod4j.cuda;
     exports org.horovod4j.connection to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.elastic.registry to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.file to
             org.horovod4j.launcher;
     exports org.horovod4j.frame to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.log to
             org.horovod4j.cuda,
             org.horovod4j.djl,
             org.horovod4j.launcher,
             org.horovod4j.libtorch,
             org.horovod4j.nccl,
+            org.horovod4j.spark,
             org.horovod4j.tensorflow;
     exports org.horovod4j.natives to
             org.horovod4j.cuda,
@@ -46,24 +51,31 @@ module org.horovod4j.core {
             org.horovod4j.nccl,
             org.horovod4j.tensorflow;
     exports org.horovod4j.network to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.option to
             org.horovod4j.cuda,
             org.horovod4j.djl,
             org.horovod4j.launcher,
             org.horovod4j.libtorch,
             org.horovod4j.nccl,
+            org.horovod4j.spark,
             org.horovod4j.tensorflow;
     exports org.horovod4j.rendezvous to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
+    exports org.horovod4j.runtime to
+            org.horovod4j.spark;
     exports org.horovod4j.security to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
     exports org.horovod4j.spi to
             org.horovod4j.cuda,
             org.horovod4j.launcher,
             org.horovod4j.nccl;
     exports org.horovod4j.text to
-            org.horovod4j.launcher;
+            org.horovod4j.launcher,
+            org.horovod4j.spark;
 
     uses org.horovod4j.spi.BackendProvider;
     uses org.horovod4j.spi.DeviceProvider;

@@ -1,5 +1,6 @@
 /// Starts the ranks of a job: the command `horovodrun` and [org.horovod4j.launcher.Launcher], which
 /// does the same for a function of a running program.
+@SuppressWarnings("module") // the one that the exports name is compiled after this one
 module org.horovod4j.launcher {
     requires info.picocli;
     requires java.management;
@@ -9,6 +10,14 @@ module org.horovod4j.launcher {
     requires static transitive org.jspecify;
 
     exports org.horovod4j.launcher;
+    exports org.horovod4j.launcher.driver to
+            org.horovod4j.spark;
+    exports org.horovod4j.launcher.function to
+            org.horovod4j.spark;
+    exports org.horovod4j.launcher.plan to
+            org.horovod4j.spark;
+    exports org.horovod4j.launcher.process to
+            org.horovod4j.spark;
 
     uses org.horovod4j.spi.BackendProvider;
     uses org.horovod4j.spi.DeviceProvider;

@@ -80,21 +80,41 @@ public final class Hvd {
             if (isInitialized()) {
                 return;
             }
-            HvdRuntime before = runtime;
             HvdRuntime process = HvdRuntime.of(settings);
-            if (before == null) {
-                start(process);
-            } else {
-                before.close();
-                runtime = process;
-            }
+            replaceRuntime(process);
             join(process, List.of());
+        }
+    }
+
+    /// Reads options from `settings` in place of the environment, and does not join yet: the next
+    /// [#init()] uses them. For what runs programs of others in its own JVM, such as an executor of
+    /// a cluster.
+    ///
+    /// @throws ConfigurationException when a setting is unknown or wrong
+    /// @throws IllegalStateException while this process is in a job
+    public static void configure(Map<String, String> settings) {
+        synchronized (LOCK) {
+            if (isInitialized()) {
+                throw new IllegalStateException(
+                        "this process is in a job: call Hvd.shutdown() before Hvd.configure()");
+            }
+            replaceRuntime(HvdRuntime.of(settings));
         }
     }
 
     /// See [Communicator#joinJob].
     static Communicator joinJob(Map<String, String> settings) {
         return HvdRuntime.of(settings).startOnly().communicator();
+    }
+
+    private static void replaceRuntime(HvdRuntime process) {
+        HvdRuntime before = runtime;
+        if (before == null) {
+            start(process);
+        } else {
+            before.close();
+            runtime = process;
+        }
     }
 
     private static HvdRuntime start(HvdRuntime process) {

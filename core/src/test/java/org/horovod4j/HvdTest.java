@@ -90,6 +90,23 @@ class HvdTest {
     }
 
     @Test
+    void configureSetsTheOptionsOfTheNextInit(@TempDir Path folder) throws IOException {
+        Path trace = folder.resolve("trace.json");
+        Hvd.configure(Map.of("HOROVOD_TIMELINE", trace.toString()));
+        assertThat(Hvd.isInitialized()).isFalse();
+        Hvd.init();
+        assertThatThrownBy(() -> Hvd.configure(Map.of()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("call Hvd.shutdown() before");
+        Hvd.shutdown();
+        assertThat(Files.deleteIfExists(trace)).isTrue();
+        Hvd.configure(Map.of());
+        Hvd.init();
+        Hvd.shutdown();
+        assertThat(trace).doesNotExist();
+    }
+
+    @Test
     void unknownSettingIsRefused() {
         assertThatThrownBy(() -> Hvd.init(Map.of("HOROVOD_RNAK", "1")))
                 .isInstanceOf(ConfigurationException.class)

@@ -71,7 +71,9 @@ public final class Handshake {
         /// A function of a program, and its results.
         FUNCTION(2, 8 << 10),
         /// The ranks of an elastic job's workers.
-        REGISTRY(3, 8 << 10);
+        REGISTRY(3, 8 << 10),
+        /// What the driver of a cluster and its tasks tell each other, such as the job's secret.
+        TASK(4, 8 << 10);
 
         private final byte code;
         private final int recordSize;

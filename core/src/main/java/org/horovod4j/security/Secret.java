@@ -30,6 +30,11 @@ public final class Secret {
         return new Secret(bytes, Protection.AUTHENTICATED);
     }
 
+    /// Another secret, which can be computed only from this one and `context`.
+    public Secret derive(byte[] context) {
+        return new Secret(sign(context), protection);
+    }
+
     /// The secret that [#encode] wrote.
     ///
     /// @throws ConfigurationException when the text is not one; the message does not repeat the

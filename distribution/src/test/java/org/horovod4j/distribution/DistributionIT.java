@@ -82,6 +82,10 @@ class DistributionIT {
                 .singleElement()
                 .asString()
                 .startsWith("horovod4j-tensorflow-");
+        assertThat(names(root.resolve("lib/spark")))
+                .singleElement()
+                .asString()
+                .startsWith("horovod4j-spark-");
     }
 
     /// Includes links to sections.

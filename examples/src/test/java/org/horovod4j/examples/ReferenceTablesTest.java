@@ -7,6 +7,7 @@ import org.horovod4j.djl.HvdDjl;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.libtorch.LibTorch;
+import org.horovod4j.spark.HvdSpark;
 import org.horovod4j.tensorflow.HvdTensorFlow;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
@@ -110,7 +111,8 @@ class ReferenceTablesTest {
                         Launcher.class,
                         LibTorch.class,
                         HvdDjl.class,
-                        HvdTensorFlow.class)) {
+                        HvdTensorFlow.class,
+                        HvdSpark.class)) {
             assertThat(listed).containsAll(publicTypes(TestJvm.location(each)));
         }
     }

@@ -23,16 +23,19 @@ public final class LaunchException extends HorovodException {
         this.rank = rank;
     }
 
-    LaunchException(String message) {
+    /// The job failed for another reason than a rank.
+    public LaunchException(String message) {
         this(NO_RANK, message, null);
     }
 
-    LaunchException(String message, @Nullable Throwable cause) {
+    public LaunchException(String message, @Nullable Throwable cause) {
         this(NO_RANK, message, cause);
     }
 
+    /// The function threw on a rank.
+    ///
     /// @param loader of the classes of the launching program
-    static LaunchException threw(
+    public static LaunchException threw(
             int rank, String host, ThrownException thrown, ClassLoader loader) {
         return new LaunchException(
                 rank,
@@ -40,7 +43,8 @@ public final class LaunchException extends HorovodException {
                 thrown.restore(loader));
     }
 
-    static LaunchException died(int rank, String host, String how, String details) {
+    /// A rank ended before its function returned.
+    public static LaunchException died(int rank, String host, String how, String details) {
         return new LaunchException(
                 rank,
                 "rank %d on %s ended before its function returned: %s\n%s"

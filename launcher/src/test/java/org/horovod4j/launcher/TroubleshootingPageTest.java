@@ -49,6 +49,8 @@ class TroubleshootingPageTest {
     /// Sources whose exceptions a program on a GPU sees.
     private static final List<Path> GPU_SOURCES =
             paths("natives/cuda/src/main/java", "natives/nccl/src/main/java");
+    /// Sources whose exceptions a program on Spark sees.
+    private static final List<Path> SPARK_SOURCES = paths("engines/spark/src/main/java");
 
     private static final List<Path> ALL_SOURCES =
             paths(
@@ -58,7 +60,8 @@ class TroubleshootingPageTest {
                     "core/src/main/java",
                     "frameworks/libtorch/src/main/java",
                     "frameworks/djl/src/main/java",
-                    "frameworks/tensorflow/src/main/java");
+                    "frameworks/tensorflow/src/main/java",
+                    "engines/spark/src/main/java");
 
     /// Messages of picocli, which parses the flags.
     private static final Set<String> EXTERNAL_MESSAGES =
@@ -93,6 +96,11 @@ class TroubleshootingPageTest {
     @Test
     void everyExceptionOnAGpuHasAnEntry() {
         assertDocumented(SourceMessages.ofLibraryExceptions(GPU_SOURCES).stream());
+    }
+
+    @Test
+    void everyExceptionOfTheSparkModuleHasAnEntry() {
+        assertDocumented(SourceMessages.ofExceptions(SPARK_SOURCES).stream());
     }
 
     private static void assertDocumented(Stream<MessageTemplate> messages) {

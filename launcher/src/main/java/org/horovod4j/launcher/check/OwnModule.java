@@ -36,6 +36,10 @@ record OwnModule(String artifact, String className, String purpose) {
                             "org.horovod4j.tensorflow.HvdTensorFlow",
                             "training with TensorFlow Java"),
                     new OwnModule(
+                            "horovod4j-spark",
+                            "org.horovod4j.spark.HvdSpark",
+                            "ranks in executors of Spark"),
+                    new OwnModule(
                             "horovod4j-launcher",
                             "org.horovod4j.launcher.Launcher",
                             "Launcher, for programs that start ranks themselves"));

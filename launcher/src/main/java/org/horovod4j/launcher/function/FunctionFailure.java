@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 public record FunctionFailure(ThrownException thrown, boolean isPeerLoss) {
     private static final int MAX_CAUSES = 100;
 
-    static FunctionFailure of(Throwable thrown) {
+    public static FunctionFailure of(Throwable thrown) {
         return new FunctionFailure(ThrownException.of(thrown), isCausedByPeerLoss(thrown));
     }
 

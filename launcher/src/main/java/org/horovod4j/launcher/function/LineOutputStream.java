@@ -31,6 +31,18 @@ public final class LineOutputStream extends OutputStream {
             line.write(octet);
             return;
         }
+        pass();
+    }
+
+    /// Passes on a last line without an end.
+    @Override
+    public void close() throws IOException {
+        if (line.size() > 0) {
+            pass();
+        }
+    }
+
+    private void pass() throws IOException {
         String text = line.toString(UTF_8);
         line.reset();
         try {

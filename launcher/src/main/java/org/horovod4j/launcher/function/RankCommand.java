@@ -50,13 +50,18 @@ public record RankCommand(
     ///
     /// @param serverAddresses of the [FunctionServer]
     public List<String> commandLine(String serverAddresses) {
+        return commandLine(RankMain.class.getName(), List.of(serverAddresses));
+    }
+
+    /// The command that runs another main class in the same way.
+    public List<String> commandLine(String mainClass, List<String> arguments) {
         List<String> words = new ArrayList<>();
         words.add(java == null ? Path.of(property("java.home"), "bin", "java").toString() : java);
         words.addAll(inherited());
         words.addAll(classes());
         words.addAll(jvmOptions);
-        words.add(RankMain.class.getName());
-        words.add(serverAddresses);
+        words.add(mainClass);
+        words.addAll(arguments);
         return words;
     }
 

@@ -18,7 +18,7 @@ public final class RankOutcomes {
     private final List<RankFailure> failures = new ArrayList<>();
 
     /// What a rank reports when the function has ended.
-    sealed interface Outcome {
+    public sealed interface Outcome {
         int rank();
     }
 
@@ -26,7 +26,7 @@ public final class RankOutcomes {
     ///
     /// @param value the encoded result, which the server does not decode
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    record Returned(int rank, byte[] value) implements Outcome {}
+    public record Returned(int rank, byte[] value) implements Outcome {}
 
     /// Why a rank has no result.
     public sealed interface RankFailure {
@@ -43,7 +43,7 @@ public final class RankOutcomes {
     public record Died(int rank, String how) implements RankFailure {}
 
     /// Records an outcome. The first of a rank counts.
-    synchronized void add(Outcome outcome) {
+    public synchronized void add(Outcome outcome) {
         if (ended.add(outcome.rank())) {
             switch (outcome) {
                 case Returned(int rank, byte[] value) -> values.put(rank, value);

@@ -19,4 +19,14 @@ class LineOutputStreamTest {
         stream.write('\n');
         assertThat(lines).endsWith("rest");
     }
+
+    @Test
+    void closePassesOnALineWithoutAnEnd() throws Exception {
+        List<String> lines = new ArrayList<>();
+        LineOutputStream stream = new LineOutputStream(lines::add);
+        stream.write("a\nb".getBytes(UTF_8));
+        stream.close();
+        stream.close();
+        assertThat(lines).containsExactly("a", "b");
+    }
 }

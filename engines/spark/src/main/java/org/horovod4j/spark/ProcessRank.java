@@ -1,0 +1,242 @@
+package org.horovod4j.spark;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.launcher.function.FunctionFailure;
+import org.horovod4j.launcher.function.RankCommand;
+import org.horovod4j.launcher.process.ExitStatus;
+import org.jspecify.annotations.Nullable;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.ObjectStreamClass;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/// A rank in a process of its own, which the executor starts: for frameworks of which a JVM can hold
+/// one rank only.
+///
+/// The process gets the function and the settings, with the secret, over its standard input, which
+/// stays open: when it ends, the executor is gone and the process ends too. It leaves the result in a
+/// file that only this user can read. Both ends are JVMs of one user on one host, so this is no
+/// channel by which others could send objects.
+final class ProcessRank implements RankRunner {
+    /// The name of this property tells a process from an executor.
+    private static final String PREFIX = "hvd-spark-";
+
+    private final JvmOptions jvmOptions;
+    private final TaskOutput output;
+    private @Nullable Process process;
+    private @Nullable String abortReason;
+
+    ProcessRank(JvmOptions jvmOptions, TaskOutput output) {
+        this.jvmOptions = jvmOptions;
+        this.output = output;
+    }
+
+    /// Options of the JVM of a process.
+    record JvmOptions(List<String> words) implements Serializable {
+        JvmOptions {
+            words = List.copyOf(words);
+        }
+    }
+
+    /// How a process ended.
+    ///
+    /// @param failure encoded by [ObjectCodec]; null if it returned
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    record Outcome(@Nullable Result result, byte @Nullable [] failure) implements Serializable {}
+
+    @Override
+    public Result run(TaskMessage.Start start, RankBody body, Iterator<?> rows) throws Exception {
+        Path folder = Files.createTempDirectory(PREFIX);
+        Path file = folder.resolve("result");
+        try {
+            Process started = start(folder);
+            use(started);
+            List<Thread> readers =
+                    List.of(
+                            forward(started.getInputStream(), false),
+                            forward(started.getErrorStream(), true));
+            try {
+                send(started, start, body, file);
+                started.waitFor();
+            } finally {
+                kill(started);
+            }
+            for (Thread reader : readers) {
+                reader.join();
+            }
+            return result(started, file);
+        } finally {
+            Files.deleteIfExists(file);
+            Files.deleteIfExists(folder);
+        }
+    }
+
+    private Process start(Path folder) throws IOException {
+        List<String> options = new ArrayList<>(List.of("--add-modules=jdk.incubator.vector"));
+        options.addAll(jvmOptions.words);
+        List<String> command =
+                new RankCommand(null, classPath(), options)
+                        .commandLine(ProcessRankMain.class.getName(), List.of());
+        return new ProcessBuilder(command).directory(folder.toFile()).start();
+    }
+
+    /// The class path of this JVM, and the jars that Spark has added for the program.
+    private static String classPath() {
+        Set<String> parts = new LinkedHashSet<>();
+        for (String part : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+            boolean wildcard = part.endsWith("*");
+            parts.add(
+                    wildcard
+                            ? new File(part.substring(0, part.length() - 1)).getAbsolutePath()
+                                    + File.separator
+                                    + "*"
+                            : new File(part).getAbsolutePath());
+        }
+        for (ClassLoader loader = Thread.currentThread().getContextClassLoader();
+                loader != null;
+                loader = loader.getParent()) {
+            if (loader instanceof URLClassLoader added) {
+                for (URL url : added.getURLs()) {
+                    try {
+                        parts.add(new File(url.toURI()).getPath());
+                    } catch (URISyntaxException | IllegalArgumentException e) {
+                        throw new IllegalStateException("Spark added " + url + " to its jars", e);
+                    }
+                }
+            }
+        }
+        return String.join(File.pathSeparator, parts);
+    }
+
+    private static void send(Process process, TaskMessage.Start start, RankBody body, Path file)
+            throws IOException {
+        ObjectOutputStream out = new ObjectOutputStream(process.getOutputStream());
+        out.writeInt(start.worker());
+        out.writeObject(new HashMap<>(start.settings()));
+        out.writeUTF(file.toString());
+        out.writeObject(body);
+        out.flush(); // stays open
+    }
+
+    private Thread forward(InputStream stream, boolean isError) {
+        return Thread.ofPlatform()
+                .daemon()
+                .name("hvd-spark-output")
+                .start(
+                        () -> {
+                            try (BufferedReader lines =
+                                    new BufferedReader(new InputStreamReader(stream, UTF_8))) {
+                                lines.lines().forEach(line -> output.forwardLine(isError, line));
+                            } catch (IOException | UncheckedIOException e) {
+                                output.forwardLine(true, "its output cannot be read: " + e);
+                            }
+                        });
+    }
+
+    private Result result(Process ended, Path file) throws Exception {
+        String reason = reason();
+        if (reason != null) {
+            throw new IllegalStateException("its process was ended: " + reason);
+        }
+        if (!Files.exists(file)) {
+            throw new IllegalStateException(
+                    "the process of the rank ended before its function returned: "
+                            + new ExitStatus(ended.exitValue()));
+        }
+        Outcome outcome;
+        try (ObjectInputStream in = new LoaderInputStream(Files.newInputStream(file))) {
+            outcome = (Outcome) in.readObject();
+        }
+        if (outcome.failure != null) {
+            FunctionFailure failure =
+                    (FunctionFailure)
+                            new ObjectCodec(FunctionFailure.class.getClassLoader())
+                                    .decode(outcome.failure);
+            throw restored(failure);
+        }
+        return outcome.result == null ? new Result(Result.NO_RANK, null) : outcome.result;
+    }
+
+    private static Exception restored(@Nullable FunctionFailure failure) {
+        if (failure == null) {
+            return new IllegalStateException(
+                    "the function threw, and the process did not say what");
+        }
+        Throwable thrown = failure.thrown().restore(Thread.currentThread().getContextClassLoader());
+        return thrown instanceof Exception exception
+                ? exception
+                : new IllegalStateException(thrown.toString(), thrown);
+    }
+
+    private synchronized void use(Process started) {
+        process = started;
+        if (abortReason != null) {
+            kill(started);
+        }
+    }
+
+    private synchronized @Nullable String reason() {
+        return abortReason;
+    }
+
+    @Override
+    public synchronized void abort(String reason) {
+        abortReason = reason;
+        if (process != null) {
+            kill(process);
+        }
+    }
+
+    private static void kill(Process process) {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
+    /// Finds the classes of the program, which Spark's class loader knows.
+    static final class LoaderInputStream extends ObjectInputStream {
+        LoaderInputStream(InputStream in) throws IOException {
+            super(in);
+        }
+
+        @Override
+        protected Class<?> resolveClass(ObjectStreamClass description)
+                throws IOException, ClassNotFoundException {
+            try {
+                return Class.forName(
+                        description.getName(),
+                        false,
+                        Thread.currentThread().getContextClassLoader());
+            } catch (ClassNotFoundException e) {
+                return super.resolveClass(description); // primitive types
+            }
+        }
+    }
+
+    /// The settings that a process read.
+    static Map<String, String> settings(Object read) {
+        Map<String, String> settings = new HashMap<>();
+        ((Map<?, ?>) read).forEach((name, value) -> settings.put((String) name, (String) value));
+        return settings;
+    }
+}

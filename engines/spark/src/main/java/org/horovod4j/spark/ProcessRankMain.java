@@ -1,0 +1,79 @@
+package org.horovod4j.spark;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.launcher.function.FunctionFailure;
+import org.horovod4j.spark.RankRunner.Result;
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Map;
+
+/// The process of a [ProcessRank].
+final class ProcessRankMain {
+    private ProcessRankMain() {}
+
+    public static void main(String[] arguments) throws Exception {
+        InputStream executor = System.in;
+        ObjectInputStream in = new ProcessRank.LoaderInputStream(executor);
+        int worker = in.readInt();
+        Map<String, String> settings = ProcessRank.settings(in.readObject());
+        Path file = Path.of(in.readUTF());
+        RankBody body = (RankBody) in.readObject();
+        Thread.ofPlatform().daemon().name("hvd-executor-watch").start(() -> endWith(executor));
+        ProcessRank.Outcome outcome = outcome(worker, settings, body);
+        try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
+            out.writeObject(outcome);
+        } catch (IOException | RuntimeException e) {
+            Files.delete(file);
+            throw e;
+        }
+        if (outcome.failure() == null) {
+            Hvd.shutdown();
+        }
+        System.out.flush();
+        System.err.flush();
+        Runtime.getRuntime().halt(0); // the function may have left threads
+    }
+
+    /// The executor never closes the stream while the process runs.
+    private static void endWith(InputStream executor) {
+        try {
+            while (executor.read() >= 0) {}
+        } catch (IOException e) {
+            System.err.println("the executor is gone: " + e);
+        }
+        Runtime.getRuntime().halt(1);
+    }
+
+    private static ProcessRank.Outcome outcome(
+            int worker, Map<String, String> settings, RankBody body) {
+        try {
+            Result result =
+                    switch (body) {
+                        case RankBody.OfRank function -> {
+                            Hvd.init(settings);
+                            yield new Result(
+                                    worker,
+                                    function.call(Hvd.communicator(), Collections.emptyIterator()));
+                        }
+                        case RankBody.OfWorker(var function) -> {
+                            Hvd.configure(settings);
+                            @Nullable Object value = function.call();
+                            yield new Result(
+                                    Hvd.isInitialized() ? Hvd.rank() : Result.NO_RANK, value);
+                        }
+                    };
+            return new ProcessRank.Outcome(result, null);
+        } catch (Throwable e) { // everything is reported to the driver
+            Hvd.abort("its function failed: " + e);
+            return new ProcessRank.Outcome(null, new ObjectCodec().encode(FunctionFailure.of(e)));
+        }
+    }
+}
