@@ -41,7 +41,7 @@ record ExecutorSlots(List<ExecutorSummary> executors) {
             throw new ConfigurationException(
                     """
                     %s is true, and Spark cannot run all ranks at once (barrier mode) while it adds and removes executors
-                    Set %1$s to false, or call runElastic, which works with it."""
+                    Set %1$s to false, or call runElastic, which needs no barrier."""
                             .formatted(DYNAMIC_ALLOCATION));
         }
         long deadline = System.nanoTime() + limit.toNanos();
