@@ -49,6 +49,7 @@ class TroubleshootingPageTest {
     /// Sources whose exceptions a program on a GPU sees.
     private static final List<Path> GPU_SOURCES =
             paths("natives/cuda/src/main/java", "natives/nccl/src/main/java");
+
     /// Sources whose exceptions a program on Spark sees.
     private static final List<Path> SPARK_SOURCES = paths("engines/spark/src/main/java");
 
