@@ -303,14 +303,14 @@ final class ProcessSetRuntime {
                         .sorted(Comparator.comparingLong(TensorEntry::sequence))
                         .map(tensorEntry -> pending(tensorEntry, now))
                         .toList();
-        TensorEntry<Integer> lastEntry = agent.lastEntry();
+        TensorEntry<Integer> joinOrFailStep = agent.joinOrFailStep();
         return ProcessSetReport.of(
                 set.id(),
                 set.ranks(),
                 agent.describe(),
                 agent.statistics(),
                 new Progress(state.completed(), state.idleNanos() / NANOS_PER_MILLI),
-                lastEntry == null ? null : pending(lastEntry, now),
+                joinOrFailStep == null ? null : pending(joinOrFailStep, now),
                 pending);
     }
 

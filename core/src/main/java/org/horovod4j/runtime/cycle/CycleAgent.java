@@ -236,8 +236,8 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     }
 
     /// The pending join of this rank, or its wait for the end of a failed step, or null.
-    public @Nullable TensorEntry<Integer> lastEntry() {
-        return queue.lastEntry();
+    public @Nullable TensorEntry<Integer> joinOrFailStep() {
+        return queue.joinOrFailStep();
     }
 
     @Override

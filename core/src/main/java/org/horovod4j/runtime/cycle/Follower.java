@@ -90,7 +90,7 @@ final class Follower {
             lastCycleNanos = now;
         }
         // Read before the entries: what was submitted before a join must be requested before it.
-        TensorEntry<Integer> lastEntry = queue.lastEntry();
+        TensorEntry<Integer> joinOrFailStep = queue.joinOrFailStep();
         List<TensorEntry<?>> entries = queue.drain();
         boolean requested = !entries.isEmpty();
         if (requested) {
@@ -99,10 +99,10 @@ final class Follower {
             }
             sendRequests(entries);
         }
-        if (!joinSent && lastEntry != null) {
+        if (!joinSent && joinOrFailStep != null) {
             joinSent = true;
             coordinator.accept(
-                    lastEntry.operation() instanceof Operation.FailStep(String reason)
+                    joinOrFailStep.operation() instanceof Operation.FailStep(String reason)
                             ? new RankMessage.FailStep(epoch, reason)
                             : new RankMessage.Join(epoch));
             return true;

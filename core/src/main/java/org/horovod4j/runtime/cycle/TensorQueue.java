@@ -33,7 +33,7 @@ final class TensorQueue {
     private List<TensorEntry<?>> toRequest = new ArrayList<>();
 
     private @Nullable Plan plan;
-    private volatile @Nullable TensorEntry<Integer> lastEntry;
+    private volatile @Nullable TensorEntry<Integer> joinOrFailStep;
     private @Nullable HorovodException closed;
     private Deviation deviation = Deviation.NONE;
     private long segment;
@@ -108,7 +108,7 @@ final class TensorQueue {
         if (reason != null) {
             throw reason.atCaller();
         }
-        if (lastEntry != null) {
+        if (joinOrFailStep != null) {
             throw new IllegalStateException(
                     isStepFailed()
                             ? "the step of this rank has failed: wait for failStep() to return before further collectives"
@@ -118,12 +118,12 @@ final class TensorQueue {
 
     /// Whether this rank has joined, and so takes part in operations that it has not submitted.
     boolean hasJoined() {
-        return lastEntry != null && !isStepFailed();
+        return joinOrFailStep != null && !isStepFailed();
     }
 
-    /// Whether [#lastEntry] waits for the end of a failed step.
+    /// Whether [#joinOrFailStep] waits for the end of a failed step.
     private boolean isStepFailed() {
-        TensorEntry<Integer> waiting = lastEntry;
+        TensorEntry<Integer> waiting = joinOrFailStep;
         return waiting != null && waiting.operation() instanceof Operation.FailStep;
     }
 
@@ -136,7 +136,7 @@ final class TensorQueue {
         try {
             checkOpen();
             last.submitted(submitted, segment, clock.nanoTime());
-            lastEntry = last;
+            joinOrFailStep = last;
             deviate(Deviation.REQUESTED);
         } finally {
             lock.unlock();
@@ -144,8 +144,8 @@ final class TensorQueue {
     }
 
     /// The pending join of this rank, or its wait for the end of a failed step, or null.
-    @Nullable TensorEntry<Integer> lastEntry() {
-        return lastEntry;
+    @Nullable TensorEntry<Integer> joinOrFailStep() {
+        return joinOrFailStep;
     }
 
     /// Completes the pending join. Called when all ranks have joined.
@@ -168,8 +168,8 @@ final class TensorQueue {
         TensorEntry<Integer> waiting;
         lock.lock();
         try {
-            waiting = lastEntry;
-            lastEntry = null;
+            waiting = joinOrFailStep;
+            joinOrFailStep = null;
         } finally {
             lock.unlock();
         }
@@ -237,7 +237,7 @@ final class TensorQueue {
     boolean isEmpty() {
         lock.lock();
         try {
-            return table.inFlight() == 0 && lastEntry == null;
+            return table.inFlight() == 0 && joinOrFailStep == null;
         } finally {
             lock.unlock();
         }
@@ -291,7 +291,7 @@ final class TensorQueue {
                     deviation = Deviation.REQUESTED;
                 }
             }
-            if (lastEntry != null) { // the coordinator has dropped its message
+            if (joinOrFailStep != null) { // the coordinator has dropped its message
                 deviation = Deviation.REQUESTED;
             }
         } finally {
@@ -378,7 +378,7 @@ final class TensorQueue {
             if (deviation == Deviation.STUCK) {
                 return "the program waits for an operation that the plan holds back";
             }
-            if (lastEntry != null) {
+            if (joinOrFailStep != null) {
                 return isStepFailed() ? "a step has failed" : "the program joins";
             }
             return toRequest.isEmpty()
@@ -416,7 +416,7 @@ final class TensorQueue {
         lock.lock();
         try {
             return plan == null
-                    ? table.inFlight() > 0 || lastEntry != null
+                    ? table.inFlight() > 0 || joinOrFailStep != null
                     : plan.ready() != null || deviation != Deviation.NONE;
         } finally {
             lock.unlock();
@@ -433,8 +433,8 @@ final class TensorQueue {
                 closed = reason;
             }
             failing = table.inSubmissionOrder();
-            waiting = lastEntry;
-            lastEntry = null;
+            waiting = joinOrFailStep;
+            joinOrFailStep = null;
             table.clear();
             toRequest = new ArrayList<>();
             leavePlan();

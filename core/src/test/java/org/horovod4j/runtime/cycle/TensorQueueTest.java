@@ -224,7 +224,7 @@ class TensorQueueTest {
         assertThat(queue.deviation()).isEqualTo(Deviation.REQUESTED);
         queue.joined(7);
         assertThat(last.join()).isEqualTo(7);
-        assertThat(queue.lastEntry()).isNull();
+        assertThat(queue.joinOrFailStep()).isNull();
         queue.unlockPlan();
         assertThat(submit("a")).isTrue();
     }
