@@ -185,12 +185,24 @@ public final class BuildReport {
                         "fails with exit code %d%s"
                                 .formatted(
                                         process.exitValue(),
-                                        lines.isEmpty() ? "" : " (%s)".formatted(lines.getLast())));
+                                        lines.isEmpty() ? "" : " (%s)".formatted(reason(lines))));
             }
             return lines;
         } finally {
             process.destroyForcibly();
         }
+    }
+
+    /// The line that says why a command failed: the last cause of an exception, or else the last line.
+    private static String reason(List<String> lines) {
+        return Stream.of("Caused by: ", "Exception in thread ")
+                .flatMap(
+                        start ->
+                                lines.reversed().stream()
+                                        .filter(line -> line.startsWith(start))
+                                        .limit(1))
+                .findFirst()
+                .orElse(lines.getLast());
     }
 
     /// How collectives would run in a graph of TensorFlow. A program of our module tells it, in a process

@@ -196,6 +196,28 @@ class BuildReportTest {
     }
 
     @Test
+    void lastCauseOfAnExceptionIsReported() throws Exception {
+        tool(
+                "mpirun",
+                """
+                echo 'Exception in thread "main" java.lang.Error: outer'
+                echo '    at Outer.main'
+                echo 'Caused by: java.io.IOException: inner'
+                echo '    ... 5 more'
+                exit 1""");
+        tool(
+                "srun",
+                """
+                echo 'Exception in thread "main" java.lang.Error: only'
+                echo '    at Only.main'
+                exit 2""");
+        assertThat(report(Map.of("PATH", folder + ":/bin")))
+                .contains(
+                        "mpirun fails with exit code 1 (Caused by: java.io.IOException: inner)\n",
+                        "srun fails with exit code 2 (Exception in thread \"main\" java.lang.Error: only)\n");
+    }
+
+    @Test
     void missingToolsAreReported() throws Exception {
         assertThat(report(Map.of("PATH", "/none", "HOROVOD_SHM_FOLDER", "/none")))
                 .contains(
