@@ -40,6 +40,7 @@ sealed interface CollectiveFunction extends NodeFunction {
                 Tensor output = execution.outputLike(0);
                 RunCompletion.completeWhenDone(
                         communicator,
+                        name,
                         communicator.allreduceAsync(name, execution.input(0), output, options),
                         execution,
                         _ -> {});
@@ -51,6 +52,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             }
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.groupedAllreduceAsync(name, tensors, options),
                     execution,
                     _ -> {});
@@ -69,6 +71,7 @@ sealed interface CollectiveFunction extends NodeFunction {
                     new SparseTensor(execution.input(1), execution.input(2), output.shape());
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.sparseAllreduceAsync(name, rows, op),
                     execution,
                     result -> output.segment().copyFrom(result.toDense().segment()));
@@ -86,6 +89,7 @@ sealed interface CollectiveFunction extends NodeFunction {
                             : execution.outputLike(0);
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.broadcastAsync(name, tensor, rootRank),
                     execution,
                     _ -> {});
@@ -118,6 +122,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             Communicator communicator = ranks.communicator();
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.allgatherAsync(name, execution.input(0)),
                     execution,
                     result -> setOutput(execution, 0, result));
@@ -132,6 +137,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             Communicator communicator = ranks.communicator();
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.reducescatterAsync(name, execution.input(0), options),
                     execution,
                     result -> setOutput(execution, 0, result));
@@ -147,6 +153,7 @@ sealed interface CollectiveFunction extends NodeFunction {
             int[] splits = execution.input(1).toIntArray();
             RunCompletion.completeWhenDone(
                     communicator,
+                    name,
                     communicator.alltoallAsync(
                             name,
                             execution.input(0),

@@ -18,6 +18,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 
 /// A run of a graph that has failed on this rank. Other ranks may wait for its collectives, so they
 /// must fail, too.
@@ -38,8 +39,11 @@ public final class FailedRun {
             task -> Thread.ofVirtual().name("hvd-failed-run").start(task);
 
     /// Failures that were reported before `run()` has thrown; the program reports them later.
-    private static final Map<Communicator, CompletableFuture<Void>> EARLY =
+    private static final Map<Communicator, EarlyReport> EARLY_REPORTS =
             Collections.synchronizedMap(new WeakHashMap<>());
+
+    /// @param node whose collective was in flight
+    private record EarlyReport(String node, CompletableFuture<Void> end) {}
 
     private final List<CompletableFuture<Void>> ends;
 
@@ -64,7 +68,8 @@ public final class FailedRun {
                 communicators.stream()
                         .map(
                                 communicator ->
-                                        Optional.ofNullable(EARLY.remove(communicator))
+                                        Optional.ofNullable(EARLY_REPORTS.remove(communicator))
+                                                .map(EarlyReport::end)
                                                 .orElseGet(() -> failStep(communicator, reason)))
                         .toList());
     }
@@ -75,19 +80,30 @@ public final class FailedRun {
 
     /// Starts to report the failure of a run that has not ended on this rank, because it waits for a
     /// collective. A rank that has failed at another node waits for one of this rank.
-    static void reportEarly(Communicator communicator) {
-        EARLY.computeIfAbsent(
+    ///
+    /// @param node that waits
+    /// @param hasEnded whether it has ended meanwhile. Then the program reports the failure, so nothing is
+    ///     reported here. The map is locked, so a report of the program waits until this one is in it.
+    static void reportEarly(Communicator communicator, String node, BooleanSupplier hasEnded) {
+        EARLY_REPORTS.compute(
                 communicator,
-                _ ->
-                        failStep(
-                                communicator,
-                                "a node of its graph failed, and it still waited for a collective"));
+                (_, before) ->
+                        before != null || hasEnded.getAsBoolean()
+                                ? before
+                                : new EarlyReport(
+                                        node,
+                                        failStep(
+                                                communicator,
+                                                "a node of its graph failed, and it still waited for a collective")));
     }
 
-    /// A program that ran the graph again has not reported the failure before it.
-    static void forgetEarly(Communicator communicator) {
-        if (!EARLY.isEmpty()) {
-            EARLY.computeIfPresent(communicator, (_, end) -> end.isDone() ? null : end);
+    /// Called when a node starts. If its last run was reported early and the program has not reported the
+    /// failure, it never will. Other nodes may be parts of other runs, such as a validation.
+    static void dropFinishedReport(Communicator communicator, String node) {
+        if (!EARLY_REPORTS.isEmpty()) {
+            EARLY_REPORTS.computeIfPresent(
+                    communicator,
+                    (_, report) -> report.node.equals(node) && report.end.isDone() ? null : report);
         }
     }
 

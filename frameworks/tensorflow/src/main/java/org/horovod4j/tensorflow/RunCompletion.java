@@ -26,7 +26,8 @@ import java.util.function.Consumer;
 /// operation. So each communicator has a thread that waits for operations that take long.
 ///
 /// If another node of the run fails, TensorFlow waits for the operation. Another rank may never submit it,
-/// because the run has failed there, too. So the failure is reported after some time.
+/// because the run has failed there, too. So the failure is reported after some time. Only the oldest operation of
+/// each communicator is watched.
 final class RunCompletion {
     private static final long IDLE_SECONDS = 10;
 
@@ -43,14 +44,16 @@ final class RunCompletion {
 
     private RunCompletion() {}
 
+    /// @param name of the node
     /// @param finish writes the outputs that need the result
     static <T> void completeWhenDone(
             Communicator communicator,
+            String name,
             Handle<T> handle,
             Execution execution,
             Consumer<? super T> finish) {
-        FailedRun.forgetEarly(communicator);
-        Run<T> run = new Run<>(communicator, handle, execution, finish);
+        FailedRun.dropFinishedReport(communicator, name);
+        Run<T> run = new Run<>(communicator, name, handle, execution, finish);
         // First, because it may throw, and then the caller ends the execution.
         WAITERS.computeIfAbsent(communicator, _ -> waiter()).execute(run::awaitIfHeldBack);
         handle.whenDone(run);
@@ -59,6 +62,7 @@ final class RunCompletion {
     /// Ends the execution when it is called.
     private static final class Run<T> implements Runnable {
         private final Communicator communicator;
+        private final String name;
         private final Handle<T> handle;
         private final Execution execution;
         private final Consumer<? super T> finish;
@@ -66,10 +70,12 @@ final class RunCompletion {
 
         Run(
                 Communicator communicator,
+                String name,
                 Handle<T> handle,
                 Execution execution,
                 Consumer<? super T> finish) {
             this.communicator = communicator;
+            this.name = name;
             this.handle = handle;
             this.execution = execution;
             this.finish = finish;
@@ -84,14 +90,8 @@ final class RunCompletion {
         /// Nothing wakes this thread when the operation ends: it would take time from those that
         /// compute.
         void awaitIfHeldBack() {
-            long start = System.nanoTime();
-            for (long left = HELD_BACK_NANOS;
-                    left > 0 && !ended;
-                    left = HELD_BACK_NANOS - (System.nanoTime() - start)) {
-                LockSupport.parkNanos(this, left);
-            }
             try {
-                if (!ended) {
+                if (!hasEndedWithin(HELD_BACK_NANOS)) {
                     Thread.ofVirtual().name("hvd-cancelled-run").start(this::reportIfCancelled);
                     Object _ = handle.join();
                 }
@@ -102,15 +102,23 @@ final class RunCompletion {
 
         private void reportIfCancelled() {
             while (!isCancelled()) {
-                if (ended) {
+                if (hasEndedWithin(HELD_BACK_NANOS)) {
                     return;
                 }
-                LockSupport.parkNanos(this, HELD_BACK_NANOS);
             }
-            LockSupport.parkNanos(this, CANCELLED_NANOS);
-            if (!ended) {
-                FailedRun.reportEarly(communicator);
+            if (!hasEndedWithin(CANCELLED_NANOS)) {
+                FailedRun.reportEarly(communicator, name, () -> ended);
             }
+        }
+
+        private boolean hasEndedWithin(long nanos) {
+            long start = System.nanoTime();
+            for (long left = nanos;
+                    left > 0 && !ended;
+                    left = nanos - (System.nanoTime() - start)) {
+                LockSupport.parkNanos(this, left);
+            }
+            return ended;
         }
 
         /// The flag is valid as long as the node is in flight.

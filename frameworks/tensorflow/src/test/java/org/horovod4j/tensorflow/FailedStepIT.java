@@ -189,6 +189,77 @@ class FailedStepIT {
         }
     }
 
+    /// The run of rank 0 fails while a collective waits for rank 1. Then both validate, before the program of
+    /// rank 0 reports the failure.
+    @Test
+    void earlyReportIsKeptUntilTheProgramReportsTheFailure() {
+        List<Float> sums =
+                Launcher.processes(2)
+                        .jvmOptions(TestJvm.SHORT_LIVED)
+                        .options(
+                                Map.of(
+                                        "HOROVOD_STALL_CHECK_TIME_SECONDS", "30",
+                                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "60"))
+                        .run(FailedStepIT::validateBeforeReport);
+        assertThat(sums).containsExactly(3f, 3f);
+    }
+
+    private static float validateBeforeReport(Communicator comm) {
+        try (Graph graph = new Graph();
+                TFloat32 infinite =
+                        TFloat32.tensorOf(
+                                Shape.of(1500, 1500),
+                                each -> each.setFloat(Float.POSITIVE_INFINITY, 7, 7))) {
+            Ops tf = Ops.create(graph);
+            HvdOps hvd = HvdTensorFlow.ops(tf);
+            Placeholder<TFloat32> input = tf.placeholder(TFloat32.class);
+            Operand<TFloat32> own = tf.constant(1f + comm.rank());
+            Operand<TFloat32> first = hvd.withName("first").allreduce(own, ReduceOp.SUM);
+            Operand<TFloat32> second = sumOfProduct(tf, input, "second");
+            Operand<TFloat32> validation = hvd.withName("validation").allreduce(own, ReduceOp.SUM);
+            try (Session session = new Session(graph, TWO_THREADS)) {
+                if (comm.rank() == 0) {
+                    Session.Runner step =
+                            session.runner().fetch(first).fetch(second).feed(input, infinite);
+                    assertThatThrownBy(step::run)
+                            .hasMessageContaining("bad input of second")
+                            .satisfies(
+                                    e -> {
+                                        assertThat(scalarWhenStepHasEnded(session, validation))
+                                                .isEqualTo(3);
+                                        HvdTensorFlow.failStep(session, e);
+                                    });
+                } else {
+                    assertThatThrownBy(
+                                    () ->
+                                            comm.allreduce(
+                                                    "not on rank 0", new float[1], ReduceOp.SUM))
+                            .hasMessageContaining("a node of its graph failed")
+                            .satisfies(e -> HvdTensorFlow.failStep(session, e));
+                    assertThat(scalar(session, validation)).isEqualTo(3);
+                }
+                return scalar(session, first);
+            }
+        }
+    }
+
+    /// Collectives fail until all ranks have ended the failed step.
+    private static float scalarWhenStepHasEnded(Session session, Operand<TFloat32> output) {
+        while (true) {
+            try {
+                return scalar(session, output);
+            } catch (TensorFlowException _) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private static float scalar(Session session, Operand<TFloat32> output) {
+        try (Result result = session.runner().fetch(output).run()) {
+            return ((TFloat32) result.get(0)).getFloat();
+        }
+    }
+
     /// An infinite input takes long, so that the other collective is submitted before the run fails.
     private static Operand<TFloat32> sumOfProduct(Ops tf, Operand<TFloat32> input, String name) {
         Operand<TFloat32> product =
