@@ -26,6 +26,7 @@ import org.tensorflow.proto.ConfigProto;
 import org.tensorflow.types.TFloat32;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -108,10 +109,12 @@ class BlockingKernelsIT {
     @Test
     @Tag("slow")
     void sessionWithTooFewThreadsIsReported() {
+        List<String> lines = Collections.synchronizedList(new ArrayList<>());
         assertThatThrownBy(
                         () ->
                                 Launcher.processes(2)
                                         .jvmOptions(TestJvm.SHORT_LIVED)
+                                        .output(lines::add)
                                         .options(
                                                 Map.of(
                                                         "HOROVOD_TENSORFLOW_KERNELS", "blocking",
@@ -128,6 +131,8 @@ class BlockingKernelsIT {
                                                                                         1)
                                                                                 .build()))))
                 .hasMessageContaining("stalled for longer than");
+        assertThat(lines)
+                .anyMatch(line -> line.contains("has blocked a thread of TensorFlow for 10 s"));
     }
 
     /// Of two sums, rank 0 submits the first one first, and the other rank the second one.
