@@ -2,8 +2,8 @@ package org.horovod4j.option;
 
 /// How collectives run in a graph of TensorFlow.
 public enum GraphKernels {
-    /// As `ASYNC` with versions that are known to work, otherwise as `BLOCKING`, or as `FETCH` if
-    /// TensorFlow cannot have our ops.
+    /// As `ASYNC` with builds that are known to work, and with other builds of their versions if a self-test
+    /// passes. Otherwise as `BLOCKING`, or as `FETCH` if our ops cannot be registered.
     AUTO,
     /// A node is one asynchronous kernel, which blocks no thread.
     ASYNC,

@@ -272,8 +272,9 @@ public final class Options {
                             "How collectives run in a [TensorFlow](tensorflow.md) graph. `async` blocks no"
                                     + " thread of TensorFlow; `blocking` blocks one for each collective"
                                     + " that TensorFlow waits for; `fetch` runs none inside a graph, but"
-                                    + " between two runs of a training session; `auto` is the first of"
-                                    + " these that works with the version of TensorFlow.");
+                                    + " between two runs of a training session; `auto` is `async` with"
+                                    + " tested versions of TensorFlow, otherwise `blocking`, or `fetch`"
+                                    + " if the ops cannot be registered.");
 
     public static final Option<Integer> PARAMETER_CHECK_INTERVAL =
             Option.integer("parameter-check-interval")

@@ -80,7 +80,7 @@ class FetchAndFeedIT {
             GraphRun graph, Communicator comm, Operand<TFloat32> own, Output<TFloat32> sum) {
         assertThatThrownBy(() -> graph.floats(sum))
                 .hasMessageContaining("is a collective, which cannot run inside a graph here")
-                .hasMessageContaining("fetch and feed: HOROVOD_TENSORFLOW_KERNELS says so")
+                .hasMessageContaining("fetch and feed: set by HOROVOD_TENSORFLOW_KERNELS")
                 .hasMessageContaining("PreparedRun");
         assertThatThrownBy(
                         () ->

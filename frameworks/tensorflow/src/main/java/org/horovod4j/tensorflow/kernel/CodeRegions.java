@@ -45,9 +45,9 @@ record CodeRegions(List<Region> regions) {
         return regions.stream().anyMatch(region -> region.from <= address && address < region.to);
     }
 
-    /// The build of the library with this name; empty if it is not loaded, or its file cannot be read or
-    /// does not say it.
-    Optional<String> build(String name) {
+    /// The ELF build ID of the library with this name; empty if it is not loaded, or its file cannot be
+    /// read or has none.
+    Optional<String> buildId(String name) {
         return regions.stream()
                 .map(Region::library)
                 .filter(library -> library.endsWith(name))
@@ -55,7 +55,7 @@ record CodeRegions(List<Region> regions) {
                 .flatMap(
                         library -> {
                             try {
-                                return LibraryBuild.of(library);
+                                return ElfBuildId.of(library);
                             } catch (IOException _) { // for example, it was deleted meanwhile
                                 return Optional.empty();
                             }

@@ -12,13 +12,14 @@ final class KernelCheck {
     public static void main(String[] arguments) {
         GraphKernels option = new Environment(System.getenv()).get(Options.TENSORFLOW_KERNELS);
         KernelChoice choice = OpKernels.register(option).choice();
-        IO.println(
-                "kernels: "
-                        + (choice.mode() == KernelMode.ASYNC ? tested(choice) : choice.toString()));
+        boolean isUntested =
+                choice.mode() == KernelMode.ASYNC
+                        && KernelChoice.isKnownBuild(OpKernels.loadedLibrary());
+        IO.println("kernels: " + (isUntested ? withSelfTestResult(choice) : choice.toString()));
     }
 
-    /// A program does not run the self-test with builds of TensorFlow that are known to work.
-    private static String tested(KernelChoice choice) {
+    /// With builds of TensorFlow that are known to work, the choice was made without a self-test.
+    private static String withSelfTestResult(KernelChoice choice) {
         return choice
                 + KernelSelfTest.runInNewProcess()
                         .map(problem -> "; but the self-test failed: " + problem)

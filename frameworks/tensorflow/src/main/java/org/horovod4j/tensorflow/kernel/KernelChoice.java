@@ -15,15 +15,15 @@ import java.util.function.Supplier;
 record KernelChoice(KernelMode mode, String reason) {
     private static final String KNOWN_PLATFORM = "Linux amd64";
 
-    /// The builds of `libtensorflow_framework` that our tests run with, by the version of TensorFlow.
+    /// The ELF build IDs of `libtensorflow_framework` that our tests run with, by the version of TensorFlow.
     private static final Map<String, String> KNOWN_BUILDS =
             Map.of("2.18.0", "171083abc7ad035cbf4700ba9158fe84");
 
     /// A TensorFlow library.
     ///
     /// @param platform the system and the processor that it runs on
-    /// @param build empty if the library does not say it
-    record Library(String version, String platform, Optional<String> build) {
+    /// @param buildId the ELF build ID; empty if the library has none
+    record Library(String version, String platform, Optional<String> buildId) {
         @Override
         public String toString() {
             return "TensorFlow " + version;
@@ -35,14 +35,14 @@ record KernelChoice(KernelMode mode, String reason) {
     static KernelChoice of(
             GraphKernels option, Library library, Supplier<Optional<String>> selfTest) {
         return switch (option) {
-            case FETCH -> new KernelChoice(KernelMode.FETCH, asked());
-            case BLOCKING -> new KernelChoice(KernelMode.BLOCKING, asked());
+            case FETCH -> new KernelChoice(KernelMode.FETCH, setByOption());
+            case BLOCKING -> new KernelChoice(KernelMode.BLOCKING, setByOption());
             case AUTO, ASYNC -> asyncIfSafe(option, library, selfTest);
         };
     }
 
-    private static String asked() {
-        return Options.TENSORFLOW_KERNELS + " says so";
+    private static String setByOption() {
+        return "set by " + Options.TENSORFLOW_KERNELS;
     }
 
     private static KernelChoice asyncIfSafe(
@@ -78,14 +78,14 @@ record KernelChoice(KernelMode mode, String reason) {
     /// Whether our tests run with this build.
     static boolean isKnownBuild(Library library) {
         String known = KNOWN_BUILDS.get(library.version);
-        return known != null && library.build.filter(known::equals).isPresent();
+        return known != null && library.buildId.filter(known::equals).isPresent();
     }
 
     private static KernelChoice blocking(String reason) {
         return new KernelChoice(KernelMode.BLOCKING, reason);
     }
 
-    /// Whether collectives run in another way than the user would expect.
+    /// Whether the mode is not the preferred one.
     boolean isFallback(GraphKernels option) {
         return switch (option) {
             case AUTO, ASYNC -> mode != KernelMode.ASYNC;

@@ -17,6 +17,7 @@ import org.tensorflow.types.TInt32;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,6 +38,7 @@ final class KernelSelfTest {
     private static final int WAIT_SECONDS = 20;
     private static final String PASSED = "self-test passed";
     private static final String FAILED = "self-test failed: ";
+    private static final String JAVACPP_PROPERTIES = "org.bytedeco.";
 
     private KernelSelfTest() {}
 
@@ -45,21 +47,11 @@ final class KernelSelfTest {
     /// @return why it failed; empty if it passed
     static Optional<String> runInNewProcess() {
         try {
-            Process process =
-                    new ProcessBuilder(command())
-                            .redirectError(ProcessBuilder.Redirect.DISCARD)
-                            .start();
-            process.getOutputStream().close();
+            Path output = Files.createTempFile("hvd-self-test", ".txt");
             try {
-                // the output is far smaller than the buffer of a pipe
-                if (!process.waitFor(TIMEOUT)) {
-                    return Optional.of("it does not end");
-                }
-                return outcome(
-                        process.exitValue(),
-                        new String(process.getInputStream().readAllBytes(), UTF_8));
+                return runInNewProcess(output);
             } finally {
-                process.destroyForcibly();
+                Files.delete(output);
             }
         } catch (IOException e) {
             return Optional.of("it cannot be started: " + e.getMessage());
@@ -69,21 +61,46 @@ final class KernelSelfTest {
         }
     }
 
+    private static Optional<String> runInNewProcess(Path output)
+            throws IOException, InterruptedException {
+        Process process =
+                new ProcessBuilder(command())
+                        .redirectErrorStream(true)
+                        .redirectOutput(output.toFile())
+                        .start();
+        try {
+            process.getOutputStream().close();
+            return process.waitFor(TIMEOUT)
+                    ? outcome(process.exitValue(), new String(Files.readAllBytes(output), UTF_8))
+                    : Optional.of("it does not end");
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
     private static List<String> command() {
-        return List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:ErrorFile=/dev/null", // a crash is an answer
-                "-XX:-CreateCoredumpOnCrash",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-cp",
+        List<String> command =
+                new ArrayList<>(
+                        List.of(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-XX:+UseSerialGC",
+                                "-XX:TieredStopAtLevel=1",
+                                "-XX:ErrorFile=/dev/null", // a crash is an answer
+                                "-XX:-CreateCoredumpOnCrash",
+                                "--enable-native-access=ALL-UNNAMED",
+                                "--sun-misc-unsafe-memory-access=allow"));
+        // for example the folder to which JavaCPP extracts TensorFlow
+        System.getProperties().stringPropertyNames().stream()
+                .filter(name -> name.startsWith(JAVACPP_PROPERTIES))
+                .forEach(name -> command.add("-D%s=%s".formatted(name, System.getProperty(name))));
+        command.add("-cp");
+        command.add(
                 Stream.of("java.class.path", "jdk.module.path")
                         .map(property -> System.getProperty(property, ""))
                         .filter(path -> !path.isEmpty())
-                        .collect(Collectors.joining(File.pathSeparator)),
-                KernelSelfTest.class.getName());
+                        .collect(Collectors.joining(File.pathSeparator)));
+        command.add(KernelSelfTest.class.getName());
+        return command;
     }
 
     private static Optional<String> outcome(int exitCode, String output) {
@@ -95,12 +112,27 @@ final class KernelSelfTest {
                         .filter(line -> line.startsWith(FAILED))
                         .findFirst()
                         .map(line -> line.substring(FAILED.length()))
-                        .orElse("its process ended with exit code " + exitCode));
+                        .orElseGet(
+                                () ->
+                                        "its process ended with exit code %d%s"
+                                                .formatted(exitCode, exception(output))));
+    }
+
+    /// The exception that ended the process, in a form for the end of a message.
+    private static String exception(String output) {
+        return output.lines()
+                .filter(line -> line.startsWith("Exception in thread"))
+                .findFirst()
+                .map(line -> " (%s)".formatted(line))
+                .orElse("");
     }
 
     public static void main(String[] arguments) {
         KernelMode mode =
-                OpKernels.register(new KernelChoice(KernelMode.ASYNC, "self-test")).mode();
+                OpKernels.register(
+                                new KernelChoice(KernelMode.ASYNC, "self-test"),
+                                OpKernels.loadedLibrary())
+                        .mode();
         Optional<String> problem =
                 mode == KernelMode.ASYNC ? run() : Optional.of(OpKernels.get().choice().reason());
         problem.ifPresentOrElse(text -> IO.println(FAILED + text), () -> IO.println(PASSED));
@@ -148,7 +180,7 @@ final class KernelSelfTest {
                 interrupted = true;
             }
             synchronized (this) {
-                started.reversed().forEach(KernelSelfTest::answer);
+                started.reversed().forEach(KernelSelfTest::completeNode);
             }
             if (interrupted) {
                 Thread.currentThread().interrupt();
@@ -156,7 +188,7 @@ final class KernelSelfTest {
         }
     }
 
-    private static void answer(Execution execution) {
+    private static void completeNode(Execution execution) {
         execution
                 .output(0, org.horovod4j.DataType.INT32, Shape.SCALAR)
                 .segment()

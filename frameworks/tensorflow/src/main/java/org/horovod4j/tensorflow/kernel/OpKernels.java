@@ -37,8 +37,10 @@ public final class OpKernels {
         if (before != null) {
             return before;
         }
+        KernelChoice.Library library = loadedLibrary();
         OpKernels kernels =
-                register(KernelChoice.of(option, loadedLibrary(), KernelSelfTest::runInNewProcess));
+                register(
+                        KernelChoice.of(option, library, KernelSelfTest::runInNewProcess), library);
         LOG.log(
                 kernels.choice.isFallback(option) ? Level.WARNING : Level.INFO,
                 "Collectives in graphs: {0}",
@@ -50,16 +52,17 @@ public final class OpKernels {
         return new KernelChoice.Library(
                 TensorFlow.version(), // loads the library
                 System.getProperty("os.name") + " " + System.getProperty("os.arch"),
-                CodeRegions.ofTensorFlow().build(LibTensorFlow.NAME));
+                CodeRegions.ofTensorFlow().buildId(LibTensorFlow.NAME));
     }
 
     /// Registers our ops as `wanted` says, or, if that is not possible, in a way that needs less of
     /// TensorFlow.
-    static synchronized OpKernels register(KernelChoice wanted) {
+    static synchronized OpKernels register(KernelChoice wanted, KernelChoice.Library library) {
+        boolean isKnownBuild = KernelChoice.isKnownBuild(library);
         NodeFunctions functions = new NodeFunctions();
         KernelChoice choice = wanted;
         while (choice.mode() != KernelMode.FETCH) {
-            Optional<String> problem = tryRegister(choice.mode(), functions);
+            Optional<String> problem = tryRegister(choice.mode(), functions, isKnownBuild);
             if (problem.isEmpty()) {
                 break;
             }
@@ -76,13 +79,10 @@ public final class OpKernels {
     }
 
     /// @return why it is not possible
-    private static Optional<String> tryRegister(KernelMode mode, NodeFunctions functions) {
+    private static Optional<String> tryRegister(
+            KernelMode mode, NodeFunctions functions, boolean isKnownBuild) {
         try {
-            new KernelCallbacks(
-                            new LibTensorFlow(),
-                            functions,
-                            KernelChoice.isKnownBuild(loadedLibrary()))
-                    .register(mode);
+            new KernelCallbacks(new LibTensorFlow(), functions, isKnownBuild).register(mode);
             return Optional.empty();
         } catch (UnsupportedOperationException | IllegalStateException e) {
             return Optional.of(String.valueOf(e.getMessage()));
@@ -94,7 +94,8 @@ public final class OpKernels {
         return Optional.ofNullable(registered);
     }
 
-    /// How many threads of TensorFlow the collectives of all graphs can block at the same time.
+    /// How many threads of TensorFlow the collectives of one graph can block at the same time. If there are
+    /// several graphs, it is the largest number.
     public static int blockedThreads() {
         return ifRegistered().map(kernels -> kernels.functions.blocking()).orElse(0);
     }
@@ -107,6 +108,11 @@ public final class OpKernels {
     /// How collectives run in this process.
     public KernelMode mode() {
         return choice.mode();
+    }
+
+    /// The mode and its reason, for messages.
+    public static String describe() {
+        return get().choice.toString();
     }
 
     /// The functions of nodes.

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.option.GraphKernels;
 import org.junit.jupiter.api.Test;
 
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.Random;
 import java.util.function.Supplier;
 
 /// Which kernels are used with which library.
@@ -18,9 +21,9 @@ class KernelChoiceTest {
     private static final KernelChoice.Library WITHOUT_BUILD =
             new KernelChoice.Library(KNOWN.version(), KNOWN.platform(), Optional.empty());
     private static final KernelChoice.Library UNKNOWN =
-            new KernelChoice.Library("9.9.9", KNOWN.platform(), KNOWN.build());
+            new KernelChoice.Library("9.9.9", KNOWN.platform(), KNOWN.buildId());
     private static final KernelChoice.Library OTHER_PLATFORM =
-            new KernelChoice.Library(KNOWN.version(), "Mac OS X aarch64", KNOWN.build());
+            new KernelChoice.Library(KNOWN.version(), "Mac OS X aarch64", KNOWN.buildId());
 
     private static final Supplier<Optional<String>> PASSES = Optional::empty;
     private static final Supplier<Optional<String>> FAILS = () -> Optional.of("it crashed");
@@ -71,9 +74,9 @@ class KernelChoiceTest {
     @Test
     void userMayChooseAnother() {
         assertThat(KernelChoice.of(GraphKernels.BLOCKING, KNOWN, NOT_RUN))
-                .hasToString("blocking kernels: HOROVOD_TENSORFLOW_KERNELS says so");
+                .hasToString("blocking kernels: set by HOROVOD_TENSORFLOW_KERNELS");
         assertThat(KernelChoice.of(GraphKernels.FETCH, KNOWN, NOT_RUN))
-                .hasToString("fetch and feed: HOROVOD_TENSORFLOW_KERNELS says so");
+                .hasToString("fetch and feed: set by HOROVOD_TENSORFLOW_KERNELS");
     }
 
     @Test
@@ -86,12 +89,43 @@ class KernelChoiceTest {
     }
 
     @Test
+    void truncatedLibraryHasNoBuild() throws Exception {
+        Path library =
+                CodeRegions.ofTensorFlow().regions().stream()
+                        .map(CodeRegions.Region::library)
+                        .filter(each -> each.endsWith(LibTensorFlow.NAME))
+                        .findFirst()
+                        .orElseThrow();
+        assertThat(ElfBuildId.of(library)).isEqualTo(KNOWN.buildId()).isPresent();
+        byte[] start;
+        try (InputStream in = Files.newInputStream(library)) {
+            start = in.readNBytes(4096);
+        }
+        Path file = Files.createTempFile("truncated", "");
+        try {
+            for (int length = 0; length < 400; length++) {
+                Files.write(file, Arrays.copyOf(start, length));
+                assertThat(ElfBuildId.of(file)).isEmpty();
+            }
+            Random random = new Random(1);
+            for (int i = 0; i < 1000; i++) {
+                byte[] changed = start.clone();
+                changed[5 + random.nextInt(1000)] = (byte) random.nextInt();
+                Files.write(file, changed);
+                Optional<String> _ = ElfBuildId.of(file); // does not throw
+            }
+        } finally {
+            Files.delete(file);
+        }
+    }
+
+    @Test
     void fileThatIsNoLibraryHasNoBuild() throws Exception {
         Path file = Files.createTempFile("no-library", "");
         try {
-            assertThat(LibraryBuild.of(file)).isEmpty();
+            assertThat(ElfBuildId.of(file)).isEmpty();
             Files.writeString(file, "text ".repeat(100));
-            assertThat(LibraryBuild.of(file)).isEmpty();
+            assertThat(ElfBuildId.of(file)).isEmpty();
         } finally {
             Files.delete(file);
         }

@@ -10,18 +10,20 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Optional;
 
-/// The number that the linker gives to each build of a library (ELF: a note in a segment of its own).
-final class LibraryBuild {
+/// Reads the ELF build ID of a library: a note in a segment of its own.
+final class ElfBuildId {
     private static final int ELF_64_BIT_LITTLE_ENDIAN = 0x0102;
     private static final int HEADER_BYTES = 64;
+    private static final int SEGMENT_BYTES = 56;
     private static final int NOTE_SEGMENT = 4;
+    private static final int MAX_NOTES_BYTES = 1 << 16;
     private static final int BUILD_ID = 3;
 
-    private LibraryBuild() {}
+    private ElfBuildId() {}
 
     /// Reads it from the file of a library.
     ///
-    /// @return hexadecimal; empty if the file has none, or is not a library of 64-bit Linux
+    /// @return hexadecimal; empty if the file has none, is truncated, or is not a library of 64-bit Linux
     static Optional<String> of(Path library) throws IOException {
         try (FileChannel file = FileChannel.open(library)) {
             ByteBuffer header = read(file, 0, HEADER_BYTES);
@@ -31,17 +33,16 @@ final class LibraryBuild {
                 return Optional.empty();
             }
             long segments = header.getLong(32);
-            int bytes = header.getShort(54);
-            int count = header.getShort(56);
+            int bytes = Short.toUnsignedInt(header.getShort(54));
+            int count = Short.toUnsignedInt(header.getShort(56));
             for (int i = 0; i < count; i++) {
-                ByteBuffer segment = read(file, segments + (long) i * bytes, bytes);
+                ByteBuffer segment = read(file, segments + (long) i * bytes, SEGMENT_BYTES);
+                if (segment.remaining() < SEGMENT_BYTES) {
+                    return Optional.empty();
+                }
                 if (segment.getInt(0) == NOTE_SEGMENT) {
                     Optional<String> found =
-                            buildId(
-                                    read(
-                                            file,
-                                            segment.getLong(8),
-                                            Math.toIntExact(segment.getLong(32))));
+                            buildId(read(file, segment.getLong(8), segment.getLong(32)));
                     if (found.isPresent()) {
                         return found;
                     }
@@ -56,6 +57,9 @@ final class LibraryBuild {
             int nameBytes = notes.getInt();
             int contentBytes = notes.getInt();
             int type = notes.getInt();
+            if (nameBytes < 0 || contentBytes < 0 || nameBytes > notes.remaining() - contentBytes) {
+                return Optional.empty();
+            }
             byte[] name = take(notes, nameBytes);
             byte[] content = take(notes, contentBytes);
             if (type == BUILD_ID && new String(name, US_ASCII).equals("GNU\0")) {
@@ -73,8 +77,10 @@ final class LibraryBuild {
         return bytes;
     }
 
-    private static ByteBuffer read(FileChannel file, long position, int count) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(count).order(LITTLE_ENDIAN);
+    /// @return fewer bytes if the file ends before, and none for numbers that are not valid
+    private static ByteBuffer read(FileChannel file, long position, long count) throws IOException {
+        boolean isValid = position >= 0 && count >= 0 && count <= MAX_NOTES_BYTES;
+        ByteBuffer bytes = ByteBuffer.allocate(isValid ? (int) count : 0).order(LITTLE_ENDIAN);
         while (bytes.hasRemaining() && file.read(bytes, position + bytes.position()) > 0) {
             // until all are there, or the file ends
         }
