@@ -55,7 +55,8 @@ public final class HvdTensorFlow {
     /// them, or with the number of threads in `OMP_NUM_THREADS`.
     ///
     /// If collectives block threads, there is one more for each of them, so that others can always start.
-    /// Call this when the graph is complete.
+    /// Call this when the graph is complete. If the program has several graphs, there are enough threads
+    /// for the one with the most collectives.
     ///
     /// TensorFlow takes the number of threads from the first session of a process.
     public static ConfigProto config() {

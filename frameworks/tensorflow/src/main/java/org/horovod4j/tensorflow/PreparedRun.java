@@ -1,7 +1,7 @@
 package org.horovod4j.tensorflow;
 
 import org.horovod4j.HorovodException;
-import org.horovod4j.tensorflow.kernel.FetchedNode;
+import org.horovod4j.tensorflow.kernel.FetchFeedNode;
 import org.tensorflow.Operand;
 import org.tensorflow.Output;
 import org.tensorflow.Result;
@@ -12,19 +12,24 @@ import org.tensorflow.types.family.TType;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/// A run of a session whose collectives also work where TensorFlow cannot have our ops: see
+/// A run of a session whose collectives also work if our ops cannot be registered: see
 /// `HOROVOD_TENSORFLOW_KERNELS`. [org.horovod4j.tensorflow.training.TrainingSession] uses it.
 ///
 /// ```java
 /// PreparedRun step = PreparedRun.of(session, List.of(loss), List.of(minimize)); // once
-/// try (PreparedRun.Values values = step.run(runner -> runner.feed(images, batch))) {
+/// try (PreparedRun.Values values = step.run(feeds -> feeds.feed(images, batch))) {
 ///     System.out.println(((TFloat32) values.get(0)).getFloat());
 /// }
 /// ```
@@ -33,23 +38,23 @@ import java.util.function.Supplier;
 /// the second one gets their results.
 public final class PreparedRun {
     private final Session session;
-    private final RunPhases phases;
+    private final RunParts parts;
 
-    private PreparedRun(Session session, RunPhases phases) {
+    private PreparedRun(Session session, RunParts parts) {
         this.session = session;
-        this.phases = phases;
+        this.parts = parts;
     }
 
     /// Prepares a run of a graph that is complete.
     ///
     /// @param fetches the outputs whose values are returned
     /// @param targets ops that run too
-    /// @throws UnsupportedOperationException when the run cannot be divided in two
+    /// @throws UnsupportedOperationException when the run cannot be split into two parts
     public static PreparedRun of(
             Session session,
             Collection<? extends Operand<?>> fetches,
             Collection<? extends Op> targets) {
-        return new PreparedRun(session, RunPhases.of(session.graph(), fetches, targets));
+        return new PreparedRun(session, RunParts.of(session.graph(), fetches, targets));
     }
 
     /// Prepares a run of one op.
@@ -64,48 +69,58 @@ public final class PreparedRun {
 
     /// Runs the graph.
     ///
-    /// @param feeds feeds the batch; called for each part of the run
+    /// @param feeds feeds the batch; called once
     /// @throws org.tensorflow.exceptions.TensorFlowException when an op fails
     /// @throws HorovodException when a collective fails that runs between two parts
-    public Values run(Consumer<Session.Runner> feeds) {
-        List<Result> results = new ArrayList<>();
+    public Values run(Consumer<Feeds> feeds) {
+        Feeds recorded = new Feeds();
+        feeds.accept(recorded);
+        SortedMap<Integer, Result> results = new TreeMap<>();
         List<Tensor> fed = new ArrayList<>();
         boolean isDone = false;
         try {
-            for (RunPhases.Phase phase : phases.all()) {
-                Session.Runner runner = session.runner();
-                feeds.accept(runner);
-                phase.fetches().forEach(runner::fetch);
-                phase.targets().forEach(runner::addTarget);
-                if (!results.isEmpty()) {
-                    fed = reduce(results.getFirst(), runner);
+            for (int i = 0; i < parts.all().size(); i++) {
+                RunParts.Part part = parts.all().get(i);
+                if (i == 0 && part.isEmpty() && parts.all().size() > 1) {
+                    continue; // TensorFlow refuses such a run
                 }
-                results.add(runner.run());
+                Session.Runner runner = session.runner();
+                recorded.all.forEach(feed -> feed.accept(runner));
+                part.fetches().forEach(runner::fetch);
+                part.targets().forEach(runner::addTarget);
+                if (i > 0) {
+                    fed = runCollectives(Optional.ofNullable(results.get(0)), runner);
+                }
+                results.put(i, runner.run());
             }
             isDone = true;
         } finally {
             fed.forEach(Tensor::close);
             if (!isDone) {
-                results.forEach(Result::close);
+                results.values().forEach(Result::close);
             }
         }
-        return new Values(phases, results);
+        return new Values(parts, results);
     }
 
     /// Runs the collectives with values of the first part, and feeds their results to the second.
     ///
+    /// @param fetched empty if no collective has inputs
     /// @return what is fed
-    private List<Tensor> reduce(Result fetched, Session.Runner runner) {
-        List<Supplier<List<org.horovod4j.Tensor>>> running =
-                phases.collectives().stream()
-                        .map(node -> node.start(inputs(node, fetched)))
-                        .toList();
+    private List<Tensor> runCollectives(Optional<Result> fetched, Session.Runner runner) {
+        // All inputs before the first start: what is in flight uses the memory of fetched tensors.
+        List<List<org.horovod4j.Tensor>> inputs =
+                parts.collectives().stream().map(node -> inputs(node, fetched)).toList();
+        List<Supplier<List<org.horovod4j.Tensor>>> running = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            running.add(parts.collectives().get(i).start(inputs.get(i)));
+        }
         List<List<org.horovod4j.Tensor>> outputs = awaitAll(running);
         List<Tensor> fed = new ArrayList<>();
         boolean isDone = false;
         try {
             for (int i = 0; i < outputs.size(); i++) {
-                FetchedNode node = phases.collectives().get(i);
+                FetchFeedNode node = parts.collectives().get(i);
                 for (int j = 0; j < outputs.get(i).size(); j++) {
                     Output<?> output =
                             session.graph().operationOrThrow(node.outputs().get(j)).output(0);
@@ -123,37 +138,41 @@ public final class PreparedRun {
         return fed;
     }
 
-    private List<org.horovod4j.Tensor> inputs(FetchedNode node, Result fetched) {
-        Map<String, Integer> positions = phases.inputPositions();
+    private List<org.horovod4j.Tensor> inputs(FetchFeedNode node, Optional<Result> fetched) {
+        Map<String, Integer> positions = parts.inputPositions();
         return node.inputs().stream()
-                .map(
-                        input ->
-                                HvdTensorFlow.view(
-                                        (TType)
-                                                fetched.get(
-                                                        Objects.requireNonNull(
-                                                                positions.get(input), input))))
+                .map(input -> Objects.requireNonNull(positions.get(input), input))
+                .map(position -> HvdTensorFlow.view((TType) fetched.orElseThrow().get(position)))
                 .toList();
     }
 
-    /// All collectives, also after a failure: they use the memory of the fetched tensors.
+    /// Waits for all collectives, also after a failure: they use the memory of the fetched tensors.
     private static List<List<org.horovod4j.Tensor>> awaitAll(
             List<Supplier<List<org.horovod4j.Tensor>>> running) {
         List<List<org.horovod4j.Tensor>> outputs = new ArrayList<>();
-        List<CompletionException> failures = new ArrayList<>();
+        Set<Throwable> failures = new LinkedHashSet<>();
         for (Supplier<List<org.horovod4j.Tensor>> each : running) {
             try {
                 outputs.add(each.get());
             } catch (CompletionException e) {
-                failures.add(e);
+                failures.add(e.getCause() == null ? e : e.getCause());
             }
         }
         if (!failures.isEmpty()) {
-            throw failures.getFirst().getCause() instanceof RuntimeException cause
-                    ? cause
-                    : failures.getFirst();
+            throw asUnchecked(failures);
         }
         return outputs;
+    }
+
+    /// The first failure; the others are suppressed.
+    private static RuntimeException asUnchecked(Set<Throwable> failures) {
+        Throwable first = failures.iterator().next();
+        failures.stream().skip(1).forEach(first::addSuppressed);
+        return switch (first) {
+            case RuntimeException exception -> exception;
+            case Error error -> throw error;
+            default -> new CompletionException(first);
+        };
     }
 
     private static TType copy(Output<?> output, org.horovod4j.Tensor value) {
@@ -163,26 +182,48 @@ public final class PreparedRun {
         return tensor;
     }
 
+    /// What a run is fed.
+    public static final class Feeds {
+        private final List<Consumer<Session.Runner>> all = new ArrayList<>();
+
+        private Feeds() {}
+
+        /// Feeds an input, such as a placeholder.
+        ///
+        /// @param value stays open until the run returns
+        public Feeds feed(Operand<?> input, Tensor value) {
+            all.add(runner -> runner.feed(input, value));
+            return this;
+        }
+
+        /// The same for the name of an input.
+        public Feeds feed(String input, Tensor value) {
+            all.add(runner -> runner.feed(input, value));
+            return this;
+        }
+    }
+
     /// The values of a run.
     public static final class Values implements AutoCloseable {
-        private final RunPhases phases;
-        private final List<Result> results;
+        private final RunParts parts;
+        private final SortedMap<Integer, Result> results;
 
-        private Values(RunPhases phases, List<Result> results) {
-            this.phases = phases;
+        /// @param results by the number of the part
+        private Values(RunParts parts, SortedMap<Integer, Result> results) {
+            this.parts = parts;
             this.results = results;
         }
 
         /// The value of a fetched output, by its position among the fetches. It is valid until this
         /// object is closed.
         public Tensor get(int index) {
-            RunPhases.Position position = phases.fetchPositions().get(index);
-            return results.get(position.phase()).get(position.index());
+            RunParts.Position position = parts.fetchPositions().get(index);
+            return Objects.requireNonNull(results.get(position.part())).get(position.index());
         }
 
         @Override
         public void close() {
-            results.forEach(Result::close);
+            results.values().forEach(Result::close);
         }
     }
 }

@@ -8,19 +8,25 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.compression.Compression;
 import org.horovod4j.launcher.Launcher;
+import org.horovod4j.tensorflow.training.TrainingSession;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.tensorflow.Graph;
 import org.tensorflow.Operand;
 import org.tensorflow.Output;
 import org.tensorflow.framework.optimizers.Momentum;
 import org.tensorflow.op.Op;
+import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/// Two processes whose TensorFlow does not have our ops: collectives run between two runs of the graph.
+/// Two processes in which our ops are not registered: collectives run between two runs of the graph.
 class FetchAndFeedIT {
     private static final Map<String, String> FETCH = Map.of("HOROVOD_TENSORFLOW_KERNELS", "fetch");
 
@@ -58,8 +64,9 @@ class FetchAndFeedIT {
                                     root,
                                     rank),
                             List.of(graph.hvd.barrier()));
+            AtomicInteger calls = new AtomicInteger();
             for (int i = 0; i < 3; i++) {
-                try (PreparedRun.Values values = run.run(_ -> {})) {
+                try (PreparedRun.Values values = run.run(_ -> calls.incrementAndGet())) {
                     assertThat(GraphRun.floats(values.get(0))).containsExactly(3, 10);
                     assertThat(GraphRun.floats(values.get(1))).containsExactly(-1.5f, -5);
                     assertThat(GraphRun.floats(values.get(2))).containsExactly(1 + comm.rank(), 5);
@@ -72,8 +79,45 @@ class FetchAndFeedIT {
                     assertThat(((TInt32) values.get(7)).getInt()).isEqualTo(comm.rank());
                 }
             }
+            assertThat(calls).as("one batch for each run").hasValue(3);
+            runWithoutInputs(graph, comm);
             assertWrongUses(graph, comm, own, sum);
+            assertRefusedVariable(graph);
         }
+    }
+
+    private static void runWithoutInputs(GraphRun graph, Communicator comm) {
+        PreparedRun.of(graph.session(), graph.hvd.barrier()).run();
+        PreparedRun numbers =
+                PreparedRun.of(
+                        graph.session(),
+                        List.of(graph.hvd.rank(), graph.hvd.size(), graph.hvd.join()),
+                        List.of());
+        try (PreparedRun.Values values = numbers.run(_ -> {})) {
+            assertThat(((TInt32) values.get(0)).getInt()).isEqualTo(comm.rank());
+            assertThat(((TInt32) values.get(1)).getInt()).isEqualTo(2);
+            assertThat(((TInt32) values.get(2)).getInt()).isBetween(0, 1);
+        }
+    }
+
+    /// The read is ordered before the assignment, which would run first.
+    private static void assertRefusedVariable(GraphRun graph) {
+        Operand<TFloat32> variable = graph.tf.withName("count").variable(graph.tf.constant(1f));
+        Operand<TFloat32> before = graph.tf.identity(variable);
+        Op assign =
+                graph.tf
+                        .withControlDependencies(List.of(before))
+                        .assignAdd(variable, graph.tf.constant(1f));
+        Output<TFloat32> sum = graph.hvd.allreduce(graph.tf.constant(1f), ReduceOp.SUM);
+        assertThatThrownBy(
+                        () ->
+                                PreparedRun.of(
+                                        graph.session(),
+                                        List.of(graph.tf.math.add(before, sum)),
+                                        List.of(assign)))
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining(
+                        "'count' is assigned before the collectives and read after them");
     }
 
     private static void assertWrongUses(
@@ -113,8 +157,23 @@ class FetchAndFeedIT {
                 graph.hvd
                         .withName("wrong")
                         .allreduce(graph.tf.constant(new float[1 + comm.rank()]), ReduceOp.SUM);
-        PreparedRun failing = PreparedRun.of(graph.session(), wrong);
-        assertThatThrownBy(failing::run).hasMessageContaining("allreduce of 'wrong'");
+        Output<TFloat32> alsoWrong =
+                graph.hvd
+                        .withName("also_wrong")
+                        .allreduce(graph.tf.constant(new float[1 + comm.rank()]), ReduceOp.SUM);
+        PreparedRun failing = PreparedRun.of(graph.session(), List.of(), List.of(wrong, alsoWrong));
+        assertThatThrownBy(failing::run)
+                .satisfies(
+                        failure ->
+                                assertThat(
+                                                List.of(
+                                                        failure.getMessage(),
+                                                        failure.getSuppressed()[0].getMessage()))
+                                        .anyMatch(text -> text.contains("allreduce of 'wrong'"))
+                                        .anyMatch(
+                                                text ->
+                                                        text.contains(
+                                                                "allreduce of 'also_wrong'")));
         assertThatThrownBy(
                         () ->
                                 HvdTensorFlow.distributed(
@@ -122,6 +181,31 @@ class FetchAndFeedIT {
                                         options -> options.backwardPassesPerStep(2)))
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("backwardPassesPerStep needs collectives inside the graph");
+    }
+
+    /// A session that stays open blocks the end of its graph.
+    @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES)
+    void refusedTrainingSessionIsClosed() {
+        Launcher.processes(1)
+                .jvmOptions(TestJvm.SHORT_LIVED)
+                .options(FETCH)
+                .execute(FetchAndFeedIT::startRefusedTraining);
+    }
+
+    private static void startRefusedTraining(Communicator comm) {
+        try (Graph graph = new Graph()) {
+            Ops tf = Ops.create(graph);
+            HvdOps hvd = HvdOps.create(tf, comm);
+            Output<TFloat32> sum =
+                    hvd.allreduce(hvd.allreduce(tf.constant(1f), ReduceOp.SUM), ReduceOp.SUM);
+            Operand<TFloat32> variable = tf.variable(tf.constant(0f));
+            TrainingSession.Builder training =
+                    TrainingSession.of(graph, tf.assignAdd(variable, sum));
+            assertThatThrownBy(training::start)
+                    .hasMessageContaining("a collective depends on the result of '")
+                    .hasMessageContaining("(fetch and feed: set by HOROVOD_TENSORFLOW_KERNELS)");
+        }
     }
 
     @Test

@@ -59,7 +59,9 @@ public record Node(
                             .toList();
             case BLOCKING -> addPairs(kernels, nodes);
             case FETCH ->
-                    nodes.stream().map(node -> FetchedNode.add(node, kernels.functions())).toList();
+                    nodes.stream()
+                            .map(node -> FetchFeedNode.add(node, kernels.functions()))
+                            .toList();
         };
     }
 
@@ -78,7 +80,7 @@ public record Node(
             builder.addInput(starts.get(i).output(0));
             starts.forEach(builder::addControlInput);
             added.add(node.outputsOf(builder.build()));
-            kernels.functions().addBlocking(node.scope.env());
+            kernels.functions().countBlockingNode(node.scope.env());
         }
         return added;
     }
@@ -109,7 +111,7 @@ public record Node(
     public static Optional<NodeFunction> functionOf(GraphOperation node) {
         return OpType.isTypeName(node.type())
                 ? Optional.of(function(node))
-                : FetchedNode.of(node).map(FetchedNode::function);
+                : FetchFeedNode.of(node).map(FetchFeedNode::function);
     }
 
     /// The function of a node.

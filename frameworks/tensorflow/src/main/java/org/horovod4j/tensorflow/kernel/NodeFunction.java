@@ -1,6 +1,6 @@
 package org.horovod4j.tensorflow.kernel;
 
-/// What a node does. Equal functions of all graphs share a number, so implement `equals`, for example
+/// What a node does. Equal functions of a graph share a number, so implement `equals`, for example
 /// as a record.
 @FunctionalInterface
 public interface NodeFunction {

@@ -8,8 +8,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.WeakHashMap;
 
-/// What the nodes of all graphs in this process do. A function lives as long as its graph: it may hold a
-/// communicator.
+/// The functions of the nodes in all graphs of this process. A function may hold a communicator, so it is
+/// kept only as long as its graph.
 final class NodeFunctions {
     private final Map<ExecutionEnvironment, GraphFunctions> graphs = new WeakHashMap<>();
     private long count;
@@ -18,7 +18,7 @@ final class NodeFunctions {
     private static final class GraphFunctions {
         private final Map<NodeFunction, Long> numbers = new HashMap<>();
         private final Map<Long, NodeFunction> functions = new HashMap<>();
-        private final Map<String, FetchedNode> fetchedNodes = new HashMap<>();
+        private final Map<String, FetchFeedNode> fetchFeedNodes = new HashMap<>();
         private int blocking;
     }
 
@@ -50,22 +50,25 @@ final class NodeFunctions {
     }
 
     /// Counts a node of a graph that can block a thread.
-    synchronized void addBlocking(ExecutionEnvironment graph) {
+    synchronized void countBlockingNode(ExecutionEnvironment graph) {
         of(graph).blocking++;
     }
 
-    /// How many nodes of all graphs can block a thread.
+    /// How many nodes of a graph can block a thread: the largest number of all graphs.
     synchronized int blocking() {
-        return graphs.values().stream().mapToInt(graph -> graph.blocking).sum();
+        return graphs.values().stream().mapToInt(graph -> graph.blocking).max().orElse(0);
     }
 
-    /// Adds a node that each op of a graph with one of its outputs stands for.
-    synchronized void add(ExecutionEnvironment graph, FetchedNode node) {
-        node.outputs().forEach(output -> of(graph).fetchedNodes.put(output, node));
+    /// Adds a node. The ops that are fed with its outputs stand for it.
+    synchronized void add(ExecutionEnvironment graph, FetchFeedNode node) {
+        node.outputs().forEach(output -> of(graph).fetchFeedNodes.put(output, node));
     }
 
-    /// @param operation the name of an op
-    synchronized Optional<FetchedNode> fetchedNode(ExecutionEnvironment graph, String operation) {
-        return Optional.ofNullable(of(graph).fetchedNodes.get(operation));
+    /// The node that an op stands for.
+    ///
+    /// @param operation the name of the op
+    synchronized Optional<FetchFeedNode> fetchFeedNode(
+            ExecutionEnvironment graph, String operation) {
+        return Optional.ofNullable(of(graph).fetchFeedNodes.get(operation));
     }
 }

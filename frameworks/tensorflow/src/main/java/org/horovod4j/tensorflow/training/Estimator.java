@@ -148,7 +148,7 @@ public final class Estimator {
             while (!training.shouldStop()) {
                 if (batches.hasNext()) {
                     try (TensorBatch batch = batches.next()) {
-                        training.run(runner -> model.feed(batch, runner));
+                        training.run(feeds -> model.feed(batch, feeds::feed));
                     }
                 } else {
                     training.requestStop();

@@ -1,9 +1,9 @@
 package org.horovod4j.tensorflow.training;
 
+import org.horovod4j.tensorflow.PreparedRun;
 import org.tensorflow.Graph;
 import org.tensorflow.GraphOperation;
 import org.tensorflow.Output;
-import org.tensorflow.Session;
 import org.tensorflow.Tensor;
 import org.tensorflow.types.TBfloat16;
 import org.tensorflow.types.TFloat16;
@@ -66,13 +66,13 @@ final class LearningRateInputs {
     /// Feeds the rate for one run.
     ///
     /// @return the tensors to close after the run
-    List<Tensor> feed(Session.Runner runner, float rate) {
+    List<Tensor> feed(PreparedRun.Feeds feeds, float rate) {
         List<Tensor> values = new ArrayList<>();
         try {
             for (Output<?> input : inputs) {
                 Tensor value = scalar(input, rate);
                 values.add(value);
-                runner.feed(input, value);
+                feeds.feed(input, value);
             }
         } catch (RuntimeException | Error e) {
             values.forEach(Tensor::close);

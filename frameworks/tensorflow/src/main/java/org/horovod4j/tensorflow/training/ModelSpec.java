@@ -1,7 +1,7 @@
 package org.horovod4j.tensorflow.training;
 
 import org.tensorflow.Operand;
-import org.tensorflow.Session;
+import org.tensorflow.Tensor;
 import org.tensorflow.op.Op;
 
 import java.util.ArrayList;
@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 
 /// The parts of a graph that an [Estimator] uses: what `EstimatorSpec` is in Python.
 ///
@@ -95,8 +96,9 @@ public final class ModelSpec {
 
     /// Feeds a batch.
     ///
+    /// @param feeds gets each input with its value
     /// @throws IllegalArgumentException when the model has no input of a name in the batch
-    void feed(TensorBatch batch, Session.Runner runner) {
+    void feed(TensorBatch batch, BiConsumer<Operand<?>, Tensor> feeds) {
         batch.tensors()
                 .forEach(
                         (name, tensor) -> {
@@ -106,7 +108,7 @@ public final class ModelSpec {
                                         "the batch has a tensor '%s', but the inputs of the model are %s"
                                                 .formatted(name, inputs.keySet()));
                             }
-                            runner.feed(input, tensor);
+                            feeds.accept(input, tensor);
                         });
     }
 }

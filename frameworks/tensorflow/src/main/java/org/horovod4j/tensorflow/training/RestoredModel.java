@@ -106,7 +106,7 @@ final class RestoredModel implements AutoCloseable {
         while (batches.hasNext()) {
             try (TensorBatch batch = batches.next()) {
                 Session.Runner runner = session.runner();
-                model.feed(batch, runner);
+                model.feed(batch, runner::feed);
                 outputs.forEach(runner::fetch);
                 try (Result result = runner.run()) {
                     consumer.accept(batch, result);

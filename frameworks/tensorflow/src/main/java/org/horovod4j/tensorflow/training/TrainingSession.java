@@ -42,7 +42,7 @@ import java.util.function.Predicate;
 ///                 .start()) {
 ///     while (!training.shouldStop()) {
 ///         try (TFloat32 images = nextImages(); TInt64 labels = nextLabels()) {
-///             training.run(runner -> runner.feed(image, images).feed(label, labels));
+///             training.run(feeds -> feeds.feed(image, images).feed(label, labels));
 ///         }
 ///     }
 /// }
@@ -53,7 +53,7 @@ import java.util.function.Predicate;
 /// rank 0 only, so the folder need not be shared. If rank 0 fails to write one, all ranks throw.
 ///
 /// All ranks make the same number of steps. When a step throws on a rank, it also throws on the
-/// others, with the same message. The program may end: [#close] then saves nothing and waits for no
+/// others, in most cases with the same message. The program may end: [#close] then saves nothing and waits for no
 /// other rank. Or all ranks continue with the next batch: [#run] then starts from the variables and
 /// the step of rank 0. If the loop ends before [#shouldStop] is true, [#close] saves nothing either.
 public final class TrainingSession implements AutoCloseable {
@@ -101,8 +101,17 @@ public final class TrainingSession implements AutoCloseable {
         this.session =
                 new Session(
                         graph, builder.config.orElseGet(() -> HvdTensorFlow.config(communicator)));
-        this.broadcast = PreparedRun.of(session, broadcastOp);
-        this.trainingRun = PreparedRun.of(session, positions.keySet(), List.of(builder.trainOp));
+        boolean isPrepared = false;
+        try {
+            this.broadcast = PreparedRun.of(session, broadcastOp);
+            this.trainingRun =
+                    PreparedRun.of(session, positions.keySet(), List.of(builder.trainOp));
+            isPrepared = true;
+        } finally {
+            if (!isPrepared) {
+                session.close();
+            }
+        }
     }
 
     private static Op broadcast(Graph graph, Communicator communicator, Predicate<String> local) {
@@ -168,9 +177,9 @@ public final class TrainingSession implements AutoCloseable {
 
     /// Makes a step. All ranks call this.
     ///
-    /// @param feeds feeds the batch
+    /// @param feeds feeds the batch; called once
     /// @throws RuntimeException when the step fails on this rank or on another
-    public void run(Consumer<Session.Runner> feeds) {
+    public void run(Consumer<PreparedRun.Feeds> feeds) {
         failedRun.ifPresent(this::recover);
         try {
             makeStep(feeds);
@@ -196,17 +205,17 @@ public final class TrainingSession implements AutoCloseable {
         step = communicators.current().broadcastObject("step after a failure", step, 0);
     }
 
-    private void makeStep(Consumer<Session.Runner> feeds) {
+    private void makeStep(Consumer<PreparedRun.Feeds> feeds) {
         List<org.tensorflow.Tensor> rates = new ArrayList<>();
         try (PreparedRun.Values result =
                 trainingRun.run(
-                        runner -> {
-                            feeds.accept(runner);
+                        all -> {
+                            feeds.accept(all);
                             learningRateInputs.ifPresent(
                                     inputs ->
                                             rates.addAll(
                                                     inputs.feed(
-                                                            runner,
+                                                            all,
                                                             learningRate
                                                                     .orElseThrow()
                                                                     .at(step + 1))));

@@ -1,6 +1,7 @@
 package org.horovod4j.tensorflow.kernel;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -51,6 +52,34 @@ class OpKernelsTest {
     }
 
     /// A function may hold a communicator. The next graph removes those of graphs that are gone.
+    @Test
+    void blockedThreadsAreThoseOfTheLargestGraph() {
+        NodeFunctions functions = new NodeFunctions();
+        assertThat(functions.blocking()).isZero();
+        try (Graph small = new Graph();
+                Graph large = new Graph()) {
+            functions.countBlockingNode(small);
+            functions.countBlockingNode(large);
+            functions.countBlockingNode(large);
+            assertThat(functions.blocking()).isEqualTo(2);
+        }
+    }
+
+    /// Other collectives of the run are in flight, so the caller must get to the point where it waits.
+    @Test
+    void errorAtTheStartOfACollectiveIsItsResult() {
+        Error error = new AssertionError("on purpose");
+        FetchFeedNode node =
+                new FetchFeedNode(
+                        "node",
+                        (_, _) -> {
+                            throw error;
+                        },
+                        List.of(),
+                        List.of());
+        assertThatThrownBy(node.start(List.of())::get).hasCause(error);
+    }
+
     @Test
     void functionsLiveAsLongAsTheirGraph() {
         List<WeakReference<AddOne>> functions = new ArrayList<>();

@@ -1,7 +1,7 @@
 package org.horovod4j.tensorflow;
 
-import org.horovod4j.option.Options;
-import org.horovod4j.tensorflow.kernel.FetchedNode;
+import org.horovod4j.tensorflow.kernel.FetchFeedNode;
+import org.horovod4j.tensorflow.kernel.OpKernels;
 import org.jspecify.annotations.Nullable;
 import org.tensorflow.Graph;
 import org.tensorflow.GraphOperation;
@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -29,13 +30,13 @@ import java.util.stream.Collectors;
 /// @param collectives between the parts
 /// @param inputPositions of the inputs of collectives in the result of the first part
 /// @param fetchPositions of the values that the run returns
-record RunPhases(
-        List<Phase> all,
-        List<FetchedNode> collectives,
+record RunParts(
+        List<Part> all,
+        List<FetchFeedNode> collectives,
         Map<String, Integer> inputPositions,
         List<Position> fetchPositions) {
-    /// What a session runs at once.
-    record Phase(List<Output<?>> fetches, List<Op> targets) {
+    /// What a session runs at once. The first of two parts is empty if no collective has inputs.
+    record Part(List<Output<?>> fetches, List<Op> targets) {
         /// Fetches an output and returns its position. A session fetches it once.
         private int fetch(Output<?> output) {
             for (int i = 0; i < fetches.size(); i++) {
@@ -47,25 +48,29 @@ record RunPhases(
             fetches.add(output);
             return fetches.size() - 1;
         }
+
+        boolean isEmpty() {
+            return fetches.isEmpty() && targets.isEmpty();
+        }
     }
 
     /// A value in the result of a part.
-    record Position(int phase, int index) {}
+    record Position(int part, int index) {}
 
     /// The ops that a run of some ops needs.
     ///
     /// @param collectives whose outputs are among them; what is behind these is not
-    private record Needed(Map<String, GraphOperation> operations, Set<FetchedNode> collectives) {
+    private record Needed(Map<String, GraphOperation> operations, Set<FetchFeedNode> collectives) {
         static Needed by(Collection<GraphOperation> wanted) {
             Map<String, GraphOperation> operations = new LinkedHashMap<>();
-            Set<FetchedNode> collectives = new LinkedHashSet<>();
+            Set<FetchFeedNode> collectives = new LinkedHashSet<>();
             Deque<GraphOperation> next = new ArrayDeque<>(wanted);
             while (!next.isEmpty()) {
                 GraphOperation each = next.pop();
                 if (operations.putIfAbsent(each.name(), each) != null) {
                     continue;
                 }
-                FetchedNode collective = FetchedNode.of(each).orElse(null);
+                FetchFeedNode collective = FetchFeedNode.of(each).orElse(null);
                 if (collective != null) {
                     collectives.add(collective);
                     continue;
@@ -78,52 +83,52 @@ record RunPhases(
     }
 
     /// @throws UnsupportedOperationException when collectives depend on each other, or a variable would
-    ///     be changed in both parts
-    static RunPhases of(
+    ///     be assigned in both parts, or assigned in the first one and read in the second one
+    static RunParts of(
             Graph graph,
             Collection<? extends Operand<?>> fetches,
             Collection<? extends Op> targets) {
         List<GraphOperation> wanted = new ArrayList<>();
         fetches.forEach(fetch -> wanted.add((GraphOperation) fetch.op()));
         targets.forEach(target -> wanted.add((GraphOperation) target.op()));
-        List<FetchedNode> collectives = List.copyOf(Needed.by(wanted).collectives);
-        List<Phase> phases = new ArrayList<>();
-        phases.add(new Phase(new ArrayList<>(), new ArrayList<>()));
+        List<FetchFeedNode> collectives = List.copyOf(Needed.by(wanted).collectives);
+        List<Part> parts = new ArrayList<>();
+        parts.add(new Part(new ArrayList<>(), new ArrayList<>()));
         Map<String, Integer> inputPositions = new HashMap<>();
         if (!collectives.isEmpty()) {
-            phases.add(new Phase(new ArrayList<>(), new ArrayList<>()));
-            for (FetchedNode node : collectives) {
+            parts.add(new Part(new ArrayList<>(), new ArrayList<>()));
+            for (FetchFeedNode node : collectives) {
                 for (String input : node.inputs()) {
-                    inputPositions.put(input, phases.getFirst().fetch(graph.outputOrThrow(input)));
+                    inputPositions.put(input, parts.getFirst().fetch(graph.outputOrThrow(input)));
                 }
             }
         }
         List<Position> fetchPositions = new ArrayList<>();
         for (Operand<?> fetch : fetches) {
-            int phase = phaseOf((GraphOperation) fetch.op());
-            fetchPositions.add(new Position(phase, phases.get(phase).fetch(fetch.asOutput())));
+            int part = partOf((GraphOperation) fetch.op());
+            fetchPositions.add(new Position(part, parts.get(part).fetch(fetch.asOutput())));
         }
         targets.forEach(
-                target -> phases.get(phaseOf((GraphOperation) target.op())).targets.add(target));
-        if (phases.size() > 1) {
-            check(phases.getFirst(), phases.getLast());
+                target -> parts.get(partOf((GraphOperation) target.op())).targets.add(target));
+        if (parts.size() > 1) {
+            check(parts.getFirst(), parts.getLast());
         }
-        return new RunPhases(phases, collectives, inputPositions, fetchPositions);
+        return new RunParts(parts, collectives, inputPositions, fetchPositions);
     }
 
     /// What depends on no collective is in the first part.
-    private static int phaseOf(GraphOperation operation) {
+    private static int partOf(GraphOperation operation) {
         return Needed.by(List.of(operation)).collectives.isEmpty() ? 0 : 1;
     }
 
-    private static Needed needed(Phase phase) {
+    private static Needed needed(Part part) {
         List<GraphOperation> wanted = new ArrayList<>();
-        phase.fetches.forEach(fetch -> wanted.add((GraphOperation) fetch.op()));
-        phase.targets.forEach(target -> wanted.add((GraphOperation) target.op()));
+        part.fetches.forEach(fetch -> wanted.add((GraphOperation) fetch.op()));
+        part.targets.forEach(target -> wanted.add((GraphOperation) target.op()));
         return Needed.by(wanted);
     }
 
-    private static void check(Phase first, Phase second) {
+    private static void check(Part first, Part second) {
         Needed before = needed(first);
         if (!before.collectives.isEmpty()) {
             throw unsupported(
@@ -133,16 +138,34 @@ record RunPhases(
         Map<String, OpDef> definitions =
                 TensorFlow.registeredOpList().getOpList().stream()
                         .collect(Collectors.toMap(OpDef::getName, each -> each));
-        needed(second)
-                .operations
-                .values()
-                .forEach(
-                        each -> {
-                            if (before.operations.containsKey(each.name())
-                                    && hasEffect(definitions.get(each.type()))) {
-                                throw unsupported("'%s' would run twice".formatted(each.name()));
-                            }
-                        });
+        Set<String> assigned = assigned(before.operations.values(), definitions);
+        for (GraphOperation each : needed(second).operations.values()) {
+            if (before.operations.containsKey(each.name())
+                    && hasEffect(definitions.get(each.type()))) {
+                throw unsupported("'%s' would run twice".formatted(each.name()));
+            }
+            // The graph may order the read before the assignment.
+            if (assigned.contains(each.name())) {
+                throw unsupported(
+                        "'%s' is assigned before the collectives and read after them"
+                                .formatted(each.name()));
+            }
+        }
+    }
+
+    /// The names of the variables that ops assign.
+    private static Set<String> assigned(
+            Collection<GraphOperation> operations, Map<String, OpDef> definitions) {
+        Set<String> assigned = new HashSet<>();
+        for (GraphOperation each : operations) {
+            OpDef definition = definitions.get(each.type());
+            for (int i = 0; definition != null && i < definition.getInputArgCount(); i++) {
+                if (definition.getInputArg(i).getIsRef()) {
+                    assigned.add(each.input(i).op().name());
+                }
+            }
+        }
+        return assigned;
     }
 
     /// Whether an op may change a variable, or have another result in each run.
@@ -159,7 +182,7 @@ record RunPhases(
 
     private static UnsupportedOperationException unsupported(String reason) {
         return new UnsupportedOperationException(
-                "this run cannot be divided in a part before and a part after its collectives, as %s=fetch asks: %s"
-                        .formatted(Options.TENSORFLOW_KERNELS, reason));
+                "this run cannot be split into a part before and a part after its collectives (%s): %s"
+                        .formatted(OpKernels.describe(), reason));
     }
 }

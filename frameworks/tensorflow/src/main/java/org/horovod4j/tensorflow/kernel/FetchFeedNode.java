@@ -18,18 +18,18 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/// A collective in a graph of a process that cannot have our ops. Each output is an op of TensorFlow that
+/// A collective in a graph of a process in which our ops are not registered. Each output is an op of TensorFlow that
 /// fails unless its value is fed. Its only consumer is a copy, since TensorFlow runs an op that is fed if
 /// there is a control edge from it, and would remove an `Identity`.
 ///
 /// @param name of the collective
 /// @param inputs of the collective in the graph, such as `relu:0`
 /// @param outputs the names of the ops that are fed
-public record FetchedNode(
+public record FetchFeedNode(
         String name, NodeFunction function, List<String> inputs, List<String> outputs) {
     private static final String COPY = "DeepCopy";
 
-    public FetchedNode {
+    public FetchFeedNode {
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
     }
@@ -55,10 +55,10 @@ public record FetchedNode(
         }
         functions.add(
                 graph,
-                new FetchedNode(
+                new FetchFeedNode(
                         name,
                         node.function(),
-                        node.inputs().stream().map(FetchedNode::text).toList(),
+                        node.inputs().stream().map(FetchFeedNode::text).toList(),
                         fed.stream().map(output -> output.op().name()).toList()));
         return outputs;
     }
@@ -129,11 +129,12 @@ public record FetchedNode(
     }
 
     /// The collective of which an op is an output.
-    public static Optional<FetchedNode> of(GraphOperation operation) {
+    public static Optional<FetchFeedNode> of(GraphOperation operation) {
         return OpKernels.ifRegistered()
                 .flatMap(
                         kernels ->
-                                kernels.functions().fetchedNode(operation.env(), operation.name()));
+                                kernels.functions()
+                                        .fetchFeedNode(operation.env(), operation.name()));
     }
 
     /// Starts the collective.
@@ -145,7 +146,7 @@ public record FetchedNode(
         BufferedExecution execution = new BufferedExecution(values, () -> {});
         try {
             function.start(name, execution);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // collectives that were started before use memory of the caller
             execution.fail(e);
         }
         return execution::await;
