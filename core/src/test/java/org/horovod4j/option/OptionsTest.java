@@ -13,7 +13,11 @@ class OptionsTest {
     void allHoldsEveryDeclarationInOrder() throws IllegalAccessException {
         List<Object> declared = new ArrayList<>();
         for (Class<?> declarations :
-                List.of(Options.class, ElasticOptions.class, RuntimeOptions.class)) {
+                List.of(
+                        Options.class,
+                        ElasticOptions.class,
+                        RuntimeOptions.class,
+                        DeviceOptions.class)) {
             for (Field field : declarations.getFields()) {
                 declared.add(field.get(null));
             }
