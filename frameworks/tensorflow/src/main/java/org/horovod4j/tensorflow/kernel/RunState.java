@@ -24,6 +24,8 @@ final class RunState {
 
     private RunState() {}
 
+    /// Whether the run of a node was cancelled.
+    ///
     /// @param context of a node in flight
     /// @return false if it is not known
     static boolean isCancelled(MemorySegment context) {
