@@ -63,17 +63,26 @@ public record FrameworkSettings(
     }
 
     /// Launchers such as that of Slurm show each rank its GPU by `CUDA_VISIBLE_DEVICES`. `horovodrun`
-    /// sets the option to 0 if all ranks inherit the same list.
+    /// sets the option to 0 if all ranks inherit the same list. Those of MPI pass the list of their own
+    /// process to all ranks, so it says nothing there.
     private static boolean ownsGpus(Environment environment) {
         return environment
                 .find(Options.GPUS_PER_RANK)
                 .map(gpus -> gpus > 0)
                 .orElseGet(
                         () ->
-                                environment
-                                        .variable("CUDA_VISIBLE_DEVICES")
-                                        .filter(list -> !list.contains(","))
-                                        .isPresent());
+                                !isStartedByMpi(environment)
+                                        && environment
+                                                .variable("CUDA_VISIBLE_DEVICES")
+                                                .filter(list -> !list.contains(","))
+                                                .isPresent());
+    }
+
+    /// Slurm sets the variable of PMI too.
+    private static boolean isStartedByMpi(Environment environment) {
+        return environment.variable("OMPI_COMM_WORLD_RANK").isPresent()
+                || (environment.variable("PMI_RANK").isPresent()
+                        && environment.variable("SLURM_PROCID").isEmpty());
     }
 
     /// OpenMP ignores a value that it does not understand, and so does this.

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 
@@ -38,6 +39,28 @@ class FrameworkSettingsTest {
         OptionalInt expected = threads == null ? OptionalInt.empty() : OptionalInt.of(threads);
         assertThat(settings(Map.of("OMP_NUM_THREADS", variable)).openMpThreads())
                 .isEqualTo(expected);
+    }
+
+    /// `mpirun` passes the list of its own process to all ranks.
+    @Test
+    void oneVisibleGpuIsThatOfTheRankUnlessMpiStartsIt() {
+        assertThat(settings(Map.of("CUDA_VISIBLE_DEVICES", "3")).ownsGpus()).isTrue();
+        assertThat(settings(Map.of("CUDA_VISIBLE_DEVICES", "3,4")).ownsGpus()).isFalse();
+        for (String rank : List.of("OMPI_COMM_WORLD_RANK", "PMI_RANK")) {
+            Map<String, String> mpi = Map.of("CUDA_VISIBLE_DEVICES", "0", rank, "1");
+            assertThat(settings(mpi).ownsGpus()).isFalse();
+        }
+        assertThat(
+                        settings(
+                                        Map.of(
+                                                "CUDA_VISIBLE_DEVICES",
+                                                "0",
+                                                "PMI_RANK",
+                                                "1",
+                                                "SLURM_PROCID",
+                                                "1"))
+                                .ownsGpus())
+                .isTrue();
     }
 
     @Test
