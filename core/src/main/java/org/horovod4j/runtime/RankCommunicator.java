@@ -160,7 +160,8 @@ final class RankCommunicator
 
     @Override
     public void copy(Tensor source, Tensor target) {
-        open().rankRuntime.devices().copy(source, target);
+        open().rankRuntime.checkOpen();
+        rankRuntime.devices().copy(source, target);
     }
 
     @Override

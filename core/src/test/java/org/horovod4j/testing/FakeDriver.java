@@ -80,9 +80,7 @@ final class FakeDriver implements DeviceDriver {
 
     @Override
     public PinnedMemory pin(MemorySegment hostMemory) {
-        if (!hostMemory.isNative()) {
-            throw new IllegalArgumentException("memory of the heap cannot be pinned");
-        }
+        checkNative(hostMemory);
         return () -> {};
     }
 
@@ -108,12 +106,20 @@ final class FakeDriver implements DeviceDriver {
 
     @Override
     public void copyToHost(long source, MemorySegment target, DeviceStream stream) {
+        checkNative(target);
         launch(stream, () -> target.copyFrom(memory(source, target.byteSize())));
     }
 
     @Override
     public void copyToDevice(MemorySegment source, long target, DeviceStream stream) {
+        checkNative(source);
         launch(stream, () -> memory(target, source.byteSize()).copyFrom(source));
+    }
+
+    private static void checkNative(MemorySegment hostMemory) {
+        if (!hostMemory.isNative()) {
+            throw new IllegalArgumentException("memory of the heap has no address");
+        }
     }
 
     @Override

@@ -21,14 +21,17 @@ final class DeviceWait {
     ///
     /// @param check ends the wait by an exception
     static void await(DeviceEvent event, Runnable check) {
-        boolean _ =
-                await(
-                        () -> {
-                            check.run();
-                            return event.isComplete();
-                        },
-                        Long.MAX_VALUE);
-        event.release();
+        try {
+            boolean _ =
+                    await(
+                            () -> {
+                                check.run();
+                                return event.isComplete();
+                            },
+                            Long.MAX_VALUE);
+        } finally {
+            event.release();
+        }
     }
 
     /// Waits until `done`, for at most this time. An interrupt does not end the wait; the interrupt

@@ -10,6 +10,7 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -96,21 +97,43 @@ public final class RankDevices implements AutoCloseable {
             target.segment().copyFrom(source.segment());
             return;
         }
-        OpenDevice device = open(source.device().isHost() ? target.device() : source.device());
-        awaitProducer(source, device.stream);
-        awaitProducer(target, device.stream);
-        if (source.device().isHost()) {
-            device.driver.copyToDevice(source.segment(), target.deviceAddress(), device.stream);
-        } else if (target.device().isHost()) {
-            device.driver.copyToHost(source.deviceAddress(), target.segment(), device.stream);
+        if (isInHeap(source)) {
+            copyByDriver(source.copy(), target);
+        } else if (isInHeap(target)) {
+            Tensor buffer = target.copy();
+            copyByDriver(source, buffer);
+            target.segment().copyFrom(buffer.segment());
         } else {
-            device.driver.copy(
-                    source.deviceAddress(),
-                    target.deviceAddress(),
-                    source.byteSize(),
-                    device.stream);
+            copyByDriver(source, target);
         }
-        DeviceWait.await(device.driver.record(device.stream), () -> {});
+    }
+
+    /// Drivers take addresses, which memory of the heap does not have.
+    private static boolean isInHeap(Tensor tensor) {
+        return tensor.device().isHost() && !tensor.segment().isNative();
+    }
+
+    private void copyByDriver(Tensor source, Tensor target) {
+        try {
+            OpenDevice device = open(source.device().isHost() ? target.device() : source.device());
+            awaitProducer(source, device.stream);
+            awaitProducer(target, device.stream);
+            if (source.device().isHost()) {
+                device.driver.copyToDevice(source.segment(), target.deviceAddress(), device.stream);
+            } else if (target.device().isHost()) {
+                device.driver.copyToHost(source.deviceAddress(), target.segment(), device.stream);
+            } else {
+                device.driver.copy(
+                        source.deviceAddress(),
+                        target.deviceAddress(),
+                        source.byteSize(),
+                        device.stream);
+            }
+            DeviceWait.await(device.driver.record(device.stream), () -> {});
+        } finally {
+            Reference.reachabilityFence(source);
+            Reference.reachabilityFence(target);
+        }
     }
 
     private void awaitProducer(Tensor tensor, DeviceStream stream) {
@@ -118,8 +141,11 @@ public final class RankDevices implements AutoCloseable {
                 .ifPresent(
                         producer -> {
                             DeviceEvent ready = driver(tensor.device()).record(producer);
-                            ready.awaitOn(stream);
-                            ready.release();
+                            try {
+                                ready.awaitOn(stream);
+                            } finally {
+                                ready.release();
+                            }
                         });
     }
 
