@@ -228,7 +228,8 @@ public final class Tensor {
         DeviceMemory memory = deviceMemory;
         if (memory == null || !stream.device().equals(device)) {
             throw new IllegalArgumentException(
-                    "%s is not ready on %s, which is on another device".formatted(this, stream));
+                    "%s is on %s, but the stream is on %s"
+                            .formatted(this, device, stream.device()));
         }
         return new Tensor(
                 device, new DeviceMemory(memory.address, memory.owner, stream), dataType, shape);

@@ -10,7 +10,7 @@ import java.util.Optional;
 /// Finds and creates a [DeviceBackend]. `ServiceLoader` finds the implementations, such as the one
 /// for NCCL in `horovod4j-nccl`.
 ///
-/// The ranks of a process set choose a backend together, when they come to the first operation on a
+/// The ranks of a process set choose a backend together, when they reach the first operation on a
 /// device: for each collective the provider with the highest [#preference] that all ranks have, that
 /// has no obstacle and whose backend has that collective; or the one that an option names. A provider
 /// is created in every job that has its jar: its constructor does nothing, and no method but
@@ -42,8 +42,15 @@ public interface BackendProvider {
     /// Whether its library is there and can be used by this process.
     boolean isAvailable();
 
+    /// What this process publishes to the other ranks for [#obstacle], such as the value of a variable
+    /// of the library: see [DevicePlace#processInfo(String)]. Empty if there is nothing.
+    default String processInfo() {
+        return "";
+    }
+
     /// Why it cannot be used for ranks on these devices; empty if it can. All ranks call this with the
-    /// same list, and must come to the same result.
+    /// same list, and must return the same. So it depends on the list alone, and not on anything else
+    /// in this process.
     Optional<String> obstacle(List<DevicePlace> places);
 
     /// Creates the backend of a process set. All ranks of the set call this while they run the same

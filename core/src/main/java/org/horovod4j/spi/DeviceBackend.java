@@ -13,7 +13,7 @@ import java.util.List;
 /// that work is complete. Core has let the stream wait for the inputs, and records an event after the
 /// call. A method that waited for the stream would wait for the program's own computation.
 ///
-/// A launch cannot be taken back. So core lets all ranks meet on the host before it calls a method:
+/// A launch cannot be cancelled. So core lets all ranks meet on the host before it calls a method:
 /// every rank calls it, with the same arguments except addresses and row counts, in the same order.
 /// Until they have met, ranks can cancel a batch together, and the backend does not notice.
 ///

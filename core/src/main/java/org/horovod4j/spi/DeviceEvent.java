@@ -6,7 +6,7 @@ import org.horovod4j.DeviceStream;
 ///
 /// Any thread may call its methods, one at a time.
 public interface DeviceEvent {
-    /// Whether the stream has come to this point. Does not wait.
+    /// Whether the stream has reached this point. Does not wait.
     ///
     /// @throws org.horovod4j.HorovodException if work on the device has failed
     boolean isComplete();

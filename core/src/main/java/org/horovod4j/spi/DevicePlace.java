@@ -2,6 +2,8 @@ package org.horovod4j.spi;
 
 import org.horovod4j.Device;
 
+import java.util.Map;
+
 /// The device of a rank.
 ///
 /// @param jobRank the rank in the job, for messages
@@ -9,9 +11,30 @@ import org.horovod4j.Device;
 /// @param domain the same text for ranks that can map each other's memory
 /// @param device the device, as its process counts them
 /// @param identity the same text for the same device in all processes of the host
-public record DevicePlace(int jobRank, String host, String domain, Device device, String identity) {
+/// @param processInfo what the backends of its process publish, by name: see
+///     [BackendProvider#processInfo]
+public record DevicePlace(
+        int jobRank,
+        String host,
+        String domain,
+        Device device,
+        String identity,
+        Map<String, String> processInfo) {
+    public DevicePlace {
+        processInfo = Map.copyOf(processInfo);
+    }
+
+    public DevicePlace(int jobRank, String host, String domain, Device device, String identity) {
+        this(jobRank, host, domain, device, identity, Map.of());
+    }
+
     /// Whether both ranks use one device.
     public boolean isSameDevice(DevicePlace other) {
         return host.equals(other.host) && identity.equals(other.identity);
+    }
+
+    /// What the process of this rank publishes for a backend; empty if nothing.
+    public String processInfo(String backend) {
+        return processInfo.getOrDefault(backend, "");
     }
 }

@@ -34,6 +34,16 @@ public final class DeviceWorlds {
         return World.of(size).withDevices(_ -> new DeviceLibraries(List.of(), List.of()));
     }
 
+    /// Ranks of which only rank 0 has devices.
+    public static World onRank0(int size) {
+        return World.of(size)
+                .withDevices(
+                        rank ->
+                                new DeviceLibraries(
+                                        rank == 0 ? List.of(new FakeDeviceProvider()) : List.of(),
+                                        List.of()));
+    }
+
     /// The device of a rank.
     public static Device device(Communicator comm) {
         return Device.cuda(comm.localRank() % 4);

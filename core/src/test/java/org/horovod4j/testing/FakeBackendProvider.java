@@ -38,7 +38,17 @@ public final class FakeBackendProvider implements BackendProvider {
     private final List<Integer> aborts = new CopyOnWriteArrayList<>();
     private volatile boolean available = true;
     private volatile String obstacle = "";
-    private volatile String asynchronousError = "";
+    private volatile String processInfo = "";
+    private volatile RuntimeException asynchronousError;
+    private volatile String abortError = "";
+    private volatile LaunchHook beforeLaunch = (_, _) -> {};
+    private volatile LaunchHook afterLaunch = (_, _) -> {};
+    private final List<List<DevicePlace>> places = new CopyOnWriteArrayList<>();
+
+    /// What a rank does in a launch.
+    public interface LaunchHook {
+        void run(int rank, BooleanSupplier isAborted);
+    }
 
     /// A collective that a rank has launched.
     ///
@@ -63,8 +73,34 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     /// Fails work that was launched.
-    public void failAsynchronously(String reason) {
+    public void failAsynchronously(RuntimeException reason) {
         asynchronousError = reason;
+    }
+
+    /// Fails each abort, after it has ended the work.
+    public void failAborts(String reason) {
+        abortError = reason;
+    }
+
+    /// Publishes a text to the other ranks.
+    public FakeBackendProvider withProcessInfo(String text) {
+        processInfo = text;
+        return this;
+    }
+
+    /// Runs in each launch, before any work is launched.
+    public void beforeLaunch(LaunchHook hook) {
+        beforeLaunch = hook;
+    }
+
+    /// Runs in each launch, when the work that waits for other ranks is launched.
+    public void afterLaunch(LaunchHook hook) {
+        afterLaunch = hook;
+    }
+
+    /// The devices of all ranks, as it was asked about them.
+    public List<List<DevicePlace>> places() {
+        return places;
     }
 
     /// What all ranks have launched.
@@ -119,7 +155,13 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     @Override
-    public Optional<String> obstacle(List<DevicePlace> places) {
+    public String processInfo() {
+        return processInfo;
+    }
+
+    @Override
+    public Optional<String> obstacle(List<DevicePlace> ofRanks) {
+        places.add(ofRanks);
         return obstacle.isEmpty() ? Optional.empty() : Optional.of(obstacle);
     }
 
@@ -232,6 +274,7 @@ public final class FakeBackendProvider implements BackendProvider {
             if (aborted) {
                 throw new HorovodException(name + " was aborted");
             }
+            beforeLaunch.run(rank, () -> aborted);
             long current = number++;
             FakeStream.of(context.stream())
                     .launch(
@@ -249,6 +292,7 @@ public final class FakeBackendProvider implements BackendProvider {
                                     store(result.apply(all), memory);
                                 }
                             });
+            afterLaunch.run(rank, () -> aborted);
         }
 
         private static double[] values(Tensor tensor) {
@@ -286,8 +330,9 @@ public final class FakeBackendProvider implements BackendProvider {
 
         @Override
         public void check() {
-            if (!asynchronousError.isEmpty()) {
-                throw new HorovodException(asynchronousError);
+            RuntimeException error = asynchronousError;
+            if (error != null) {
+                throw error;
             }
         }
 
@@ -295,6 +340,9 @@ public final class FakeBackendProvider implements BackendProvider {
         public void abort() {
             aborted = true;
             aborts.add(rank);
+            if (!abortError.isEmpty()) {
+                throw new HorovodException(abortError);
+            }
         }
 
         @Override

@@ -359,9 +359,8 @@ public final class Coordinator {
                 agreed.stream().map(requestTally -> requestTally.item(0)).toList();
         long limit =
                 Math.min(tuning.fusionThreshold(), settings.reproducibleFusionBytes.getAsLong());
-        // Here fusion depends on timing. A device backend may add in an order that depends on where
-        // a
-        // tensor is in the fused array, so its tensors are fused in plans only.
+        // Here fusion depends on timing. A device backend may add in an order that depends on the
+        // place of a tensor in the fused array, so its tensors are fused in plans only.
         Fusion fusion = new Fusion(limit, 0, settings.groupFusion);
         for (List<Integer> batch : fusion.batches(items)) {
             List<Integer> evicted = new ArrayList<>();

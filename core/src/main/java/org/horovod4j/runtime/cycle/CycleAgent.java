@@ -161,10 +161,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     public <T> List<TensorEntry<T>> submitAll(
             List<Request> requests, List<? extends Operation<T>> operations) {
         List<TensorEntry<T>> entries = new ArrayList<>(requests.size());
-        for (int i = 0; i < requests.size(); i++) {
-            entries.add(newEntry(requests.get(i), operations.get(i)));
-        }
         try {
+            for (int i = 0; i < requests.size(); i++) {
+                entries.add(newEntry(requests.get(i), operations.get(i)));
+            }
             submitted(!entries.isEmpty() && queue.submit(entries));
         } catch (RuntimeException e) {
             entries.forEach(TensorEntry::releaseReadyEvent);
@@ -187,7 +187,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
 
     private <T> TensorEntry<T> newEntry(Request request, Operation<T> operation) {
         DeviceEvent ready =
-                request.device().isHost() ? null : deviceDispatcher.prepare(request, operation);
+                request.device().isHost()
+                        ? null
+                        : deviceDispatcher.recordReadyEvent(request, operation);
         if (recorder.isOn()) {
             recorder.submitted(processSet, request.name(), request.collectiveKind().name());
         }

@@ -24,7 +24,7 @@ import java.util.function.IntFunction;
 /// @param controlLinks opens the link for control messages to a rank of the set
 /// @param backend runs the batches
 /// @param dispatcher passes batches to the backend
-/// @param deviceDispatcher prepares operations on a device
+/// @param deviceDispatcher records when tensors on a device are ready
 /// @param state counts the completed batches, and detects lost ranks
 /// @param idleStrategy for waits inside and between batches
 /// @param tuning the initial tuning

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 
 /// Which backend runs each collective on the devices of a process set.
 ///
-/// Every rank makes the choice from what all ranks have published, so all come to the same. What the
+/// Every rank makes the choice from what all ranks have published, so all choose the same. What the
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
 /// those that every rank has and that have no obstacle.
 final class BackendChoice {
@@ -58,6 +58,13 @@ final class BackendChoice {
         }
     }
 
+    /// What the providers of this process publish, by the name of the backend.
+    static Map<String, String> processInfo(List<BackendProvider> providers) {
+        return providers.stream()
+                .filter(each -> !each.processInfo().isEmpty())
+                .collect(Collectors.toMap(BackendProvider::name, BackendProvider::processInfo));
+    }
+
     /// The collectives, by the names of their options.
     private enum Capability {
         ALLREDUCE(DeviceBackend.SupportsAllreduce.class),
@@ -82,6 +89,11 @@ final class BackendChoice {
                 case REDUCESCATTER -> REDUCESCATTER;
                 case BARRIER -> throw new IllegalArgumentException("a barrier has no device");
             };
+        }
+
+        /// The option that names its backend. That of allreduce is for Adasum too.
+        String variable() {
+            return DeviceSettings.variableOf((this == ADASUM ? ALLREDUCE : this).name());
         }
 
         boolean reduces() {
@@ -213,10 +225,7 @@ final class BackendChoice {
     ///     collective does not have it; on all ranks
     BackendProvider of(Request request) {
         Capability capability = Capability.of(request);
-        String variable =
-                DeviceSettings.variableOf(
-                        (capability == Capability.ADASUM ? Capability.ALLREDUCE : capability)
-                                .name());
+        String variable = capability.variable();
         BackendProvider ofCollective = named.get(variable);
         if (ofCollective != null) {
             if (!runs(ofCollective, capability, request.wireType(), request.op())) {
@@ -263,7 +272,7 @@ final class BackendChoice {
         for (Capability capability : Capability.values()) {
             BackendProvider ofCollective =
                     named.getOrDefault(
-                            DeviceSettings.variableOf(capability.name()),
+                            capability.variable(),
                             named.get(DeviceSettings.variableOf("OPERATIONS")));
             String name =
                     Stream.concat(Optional.ofNullable(ofCollective).stream(), usable.stream())

@@ -42,17 +42,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /// Runs batches of tensors on a device, for one process set on one rank.
 ///
-/// A backend cannot take back what it has launched. So the ranks *meet* on the host before each
+/// Launched work cannot be cancelled. So the ranks *meet* on the host before each
 /// launch, by a barrier of the CPU backend. Until they have met, they can cancel the batch together;
 /// afterwards all of them launch it. The batch completes for the cycle when it is launched, and its
 /// handles wait for the event behind it.
 ///
-/// The thread that drives the cycle calls [#run]. Any thread may call [#prepare].
+/// The thread that drives the cycle calls [#run]. Any thread may call [#recordReadyEvent].
 public final class DeviceCollectives implements DeviceDispatcher {
     private static final Logger LOG = Log.of(DeviceCollectives.class);
 
@@ -71,18 +72,21 @@ public final class DeviceCollectives implements DeviceDispatcher {
     private final ActivityLog activities;
     private final LaunchHostCollectives hostCollectives;
     private final DeviceMonitor monitor;
-    private final Function<Throwable, HorovodException> explain;
+    private final Function<Throwable, HorovodException> reportFailure;
 
     /// The device of this rank in the process set.
     private final AtomicReference<@Nullable Device> device = new AtomicReference<>();
 
+    /// When the loss of a rank was noticed; 0 before.
+    private final AtomicLong lossNanos = new AtomicLong();
+
     /// Written by the thread that runs batches, read by the monitor.
-    private volatile @Nullable Launcher launcher;
+    private volatile @Nullable DeviceLaunches launches;
 
     /// @param host the CPU backend of the process set
     /// @param rank this rank in the set
     /// @param members of the set, by rank in the set
-    /// @param explain reports a failure to the other ranks, and returns the exception for this program
+    /// @param reportFailure reports a failure to the other ranks, and returns the exception for this program
     /// @param threadFactory creates the thread that watches what was launched
     public DeviceCollectives(
             RankDevices devices,
@@ -93,7 +97,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             List<RankInfo> members,
             ProcessSetState state,
             ActivityLog activities,
-            Function<Throwable, HorovodException> explain,
+            Function<Throwable, HorovodException> reportFailure,
             ThreadFactory threadFactory) {
         this.devices = devices;
         this.settings = settings;
@@ -102,52 +106,67 @@ public final class DeviceCollectives implements DeviceDispatcher {
         this.members = List.copyOf(members);
         this.state = state;
         this.activities = activities;
-        this.explain = explain;
-        this.hostCollectives = new LaunchHostCollectives(host, rank, members.size(), state::check);
+        this.reportFailure = reportFailure;
+        this.hostCollectives =
+                new LaunchHostCollectives(host, rank, members.size(), this::checkLaunch);
         this.monitor = new DeviceMonitor(threadFactory, new LaunchCheck());
     }
 
     /// What the monitor checks.
     private final class LaunchCheck implements DeviceMonitor.Check {
-        private long lossNanos;
-
         @Override
         public void check(long number) {
             state.checkRanks(number);
             checkLoss();
-            Launcher current = launcher;
+            DeviceLaunches current = launches;
             if (current != null) {
                 current.backends().forEach(DeviceBackend::check);
             }
         }
 
-        /// A lost rank may have launched a batch, and its part on the device may have ended or not.
-        private void checkLoss() {
-            HorovodException loss = state.loss();
-            if (loss != null) {
-                long now = System.nanoTime();
-                lossNanos = lossNanos == 0 ? now : lossNanos;
-                if (now - lossNanos > LOSS_GRACE.toNanos()) {
-                    throw loss;
-                }
+        @Override
+        public void abort() {
+            DeviceLaunches current = launches;
+            if (current != null) {
+                Cleanup cleanup = new Cleanup();
+                current.backends().forEach(each -> cleanup.run(each::abort));
+                cleanup.end();
             }
         }
 
         @Override
-        public void abort(HorovodException failure) {
-            Launcher current = launcher;
-            if (current != null) {
-                current.backends().forEach(DeviceBackend::abort);
-            }
+        public void report(HorovodException failure) {
             if (!(failure
                     instanceof ShutDownException)) { // of this rank, which the others learn of
-                state.close(explain.apply(failure));
+                state.close(reportFailure.apply(failure));
+            }
+        }
+    }
+
+    /// Ends a wait of a launch, if a rank is lost.
+    private void checkLaunch() {
+        state.check();
+        checkLoss();
+        HorovodException failure = monitor.failure();
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /// A lost rank may have launched a batch, and its part on the device may have ended or not.
+    private void checkLoss() {
+        HorovodException loss = state.loss();
+        if (loss != null) {
+            long now = System.nanoTime();
+            boolean _ = lossNanos.compareAndSet(0, now);
+            if (now - lossNanos.get() > LOSS_GRACE.toNanos()) {
+                throw loss;
             }
         }
     }
 
     @Override
-    public @Nullable DeviceEvent prepare(Request request, Operation<?> operation) {
+    public @Nullable DeviceEvent recordReadyEvent(Request request, Operation<?> operation) {
         Device used = request.device();
         DeviceDriver driver = devices.driver(used);
         Device before = device.compareAndExchange(null, used);
@@ -158,7 +177,43 @@ public final class DeviceCollectives implements DeviceDispatcher {
                     A rank uses one device in a process set; add a process set for another."""
                             .formatted(request, used, before));
         }
-        return input(operation).producer().map(driver::record).orElse(null);
+        DeviceStream computes = input(operation).producer().orElse(null);
+        DeviceStream usesOutput = output(operation).producer().orElse(null);
+        DeviceEvent ofInput = computes == null ? null : driver.record(computes);
+        if (usesOutput == null || usesOutput.equals(computes)) {
+            return ofInput;
+        }
+        if (ofInput == null) {
+            return driver.record(usesOutput);
+        }
+        try {
+            return new BothEvents(ofInput, driver.record(usesOutput));
+        } catch (RuntimeException | Error e) {
+            ofInput.release();
+            throw e;
+        }
+    }
+
+    /// The streams of an input and an output have both reached their events.
+    private record BothEvents(DeviceEvent first, DeviceEvent second) implements DeviceEvent {
+        @Override
+        public boolean isComplete() {
+            return first.isComplete() && second.isComplete();
+        }
+
+        @Override
+        public void awaitOn(DeviceStream stream) {
+            first.awaitOn(stream);
+            second.awaitOn(stream);
+        }
+
+        @Override
+        public void release() {
+            Cleanup cleanup = new Cleanup();
+            cleanup.run(first::release);
+            cleanup.run(second::release);
+            cleanup.end();
+        }
     }
 
     @Override
@@ -167,20 +222,21 @@ public final class DeviceCollectives implements DeviceDispatcher {
         long since = activities.begin();
         long[][] meeting = meet(batch);
         long _ = activities.end(Activity.WAIT_FOR_DATA, since);
-        Launcher current;
+        DeviceLaunches current;
         DeviceBackend backend;
         try {
-            current = launcher(batch.first());
+            current = launches(batch.first());
             backend = current.backend(batch.first());
         } catch (ConfigurationException e) {
-            // All ranks have come to this from the same data: the operation fails, nothing else.
+            // All ranks choose from the same data, so this operation fails on all, and nothing
+            // else.
             finish(batch, LaunchedBatch.failed(e));
             return;
         }
         current.launch(batch, backend, meeting, divisor);
     }
 
-    /// Returns when all ranks have come to the batch. Until then it can be cancelled.
+    /// Returns when all ranks have reached the batch. Until then it can be cancelled.
     ///
     /// @return the rows of each rank and tensor of an allgather, or of each rank and receiver of an
     ///     alltoall
@@ -223,18 +279,14 @@ public final class DeviceCollectives implements DeviceDispatcher {
         }
     }
 
-    /// The launcher of this process set. The ranks create it together, at their first batch.
-    private Launcher launcher(Request request) {
-        Launcher current = launcher;
+    /// The launches of this process set. The ranks create it together, at their first batch.
+    private DeviceLaunches launches(Request request) {
+        DeviceLaunches current = launches;
         if (current != null) {
             return current;
         }
-        Device used = device.get();
-        if (used == null) { // this rank has joined
-            used = devices.anyOf(request.device().kind());
-            device.set(used);
-        }
-        DeviceDriver driver = driver(used);
+        DeviceDriver driver = driver(request.device().kind());
+        Device used = driver.device();
         List<BackendProvider> providers = devices.backends(used.kind());
         RankInfo self = members.get(rank);
         BackendChoice.Offer mine =
@@ -244,7 +296,8 @@ public final class DeviceCollectives implements DeviceDispatcher {
                                 self.machine(),
                                 self.domain(),
                                 used,
-                                driver.identity()),
+                                driver.identity(),
+                                BackendChoice.processInfo(providers)),
                         providers,
                         settings);
         ObjectCodec codec = new ObjectCodec(DeviceCollectives.class.getClassLoader());
@@ -266,19 +319,25 @@ public final class DeviceCollectives implements DeviceDispatcher {
                                         driver.describe(),
                                         choice.describe()));
         current =
-                new Launcher(
+                new DeviceLaunches(
                         driver, choice, offers.stream().map(BackendChoice.Offer::place).toList());
-        launcher = current;
+        launches = current;
         return current;
     }
 
-    /// A failure here is one of this rank alone, so it ends the process set.
-    private DeviceDriver driver(Device used) {
+    /// The driver of this rank's device. A failure here is one of this rank alone, so it ends the
+    /// process set.
+    private DeviceDriver driver(Device.Kind kind) {
         try {
+            Device used = device.get();
+            if (used == null) { // this rank has joined
+                used = devices.anyOf(kind);
+                device.set(used);
+            }
             return devices.driver(used);
         } catch (ConfigurationException e) {
             throw new HorovodException(
-                    "%s cannot be used on this rank: %s".formatted(used, e.getMessage()), e);
+                    "no %s device can be used on this rank: %s".formatted(kind, e.getMessage()), e);
         }
     }
 
@@ -289,18 +348,20 @@ public final class DeviceCollectives implements DeviceDispatcher {
 
     /// Ends what was launched and has not ended, and frees the backends. No batch runs any more.
     public void close(HorovodException reason) {
+        Cleanup cleanup = new Cleanup();
         if (!monitor.drain(0)) {
-            monitor.fail(reason);
+            cleanup.run(() -> monitor.fail(reason));
         }
         monitor.close();
-        Launcher current = launcher;
+        DeviceLaunches current = launches;
         if (current != null) {
-            current.close();
+            cleanup.run(current::close);
         }
+        cleanup.end();
     }
 
     /// Launches batches on the device of this rank.
-    private final class Launcher {
+    private final class DeviceLaunches {
         private final DeviceDriver driver;
         private final BackendChoice choice;
         private final List<DevicePlace> places;
@@ -308,7 +369,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
         private final Map<String, DeviceBackend> created = new HashMap<>();
         private volatile List<DeviceBackend> backends = List.of();
 
-        Launcher(DeviceDriver driver, BackendChoice choice, List<DevicePlace> places) {
+        DeviceLaunches(DeviceDriver driver, BackendChoice choice, List<DevicePlace> places) {
             this.driver = driver;
             this.choice = choice;
             this.places = places;
@@ -357,7 +418,40 @@ public final class DeviceCollectives implements DeviceDispatcher {
             }
         }
 
+        /// The monitor watches the batch from now on, because the launch may wait for other ranks. If
+        /// the launch fails, a part of it may run, and is aborted.
         void launch(Batch batch, DeviceBackend backend, long[][] meeting, int divisor) {
+            LaunchedBatch launched = new LaunchedBatch(state.nextBatch());
+            monitor.watch(launched);
+            try {
+                List<Object> tensors = launchWork(batch, backend, meeting, divisor);
+                launched.launched(driver.record(stream), tensors);
+            } catch (RuntimeException | Error e) {
+                throw aborted(e);
+            }
+            finish(batch, launched);
+        }
+
+        /// Aborts a batch whose launch has failed.
+        ///
+        /// @return the exception to throw: the failure that the monitor has noticed before, if there
+        ///     is one
+        private HorovodException aborted(Throwable failure) {
+            HorovodException reason = DeviceMonitor.asHorovodException(failure);
+            try {
+                if (!monitor.fail(reason)) {
+                    HorovodException before = Objects.requireNonNull(monitor.failure());
+                    return before.atCaller();
+                }
+            } catch (RuntimeException | Error e) {
+                reason.addSuppressed(e);
+            }
+            return reason;
+        }
+
+        /// @return the tensors that the work uses
+        private List<Object> launchWork(
+                Batch batch, DeviceBackend backend, long[][] meeting, int divisor) {
             launchedSince = activities.begin();
             List<Object> tensors = new ArrayList<>();
             awaitInputs(batch);
@@ -369,33 +463,24 @@ public final class DeviceCollectives implements DeviceDispatcher {
                 case ALLTOALL -> alltoall(batch, backend, meeting, tensors);
                 case BARRIER -> throw new IllegalArgumentException("a barrier has no device");
             }
-            LaunchedBatch launched =
-                    new LaunchedBatch(state.nextBatch(), driver.record(stream), tensors);
-            finish(batch, launched);
-            monitor.watch(launched);
+            return tensors;
         }
 
-        /// Lets the stream wait for the inputs. Of several events of one stream the last is enough,
-        /// because the stream comes to it last.
+        /// Lets the stream wait for all inputs. Threads may submit in another order than they have
+        /// recorded the events, so the last entry of a stream need not have its last event.
         private void awaitInputs(Batch batch) {
-            Map<DeviceStream, TensorEntry<?>> last = new HashMap<>();
+            boolean waits = false;
             for (int i = 0; i < batch.size(); i++) {
                 TensorEntry<?> entry = batch.entry(i);
-                if (entry != null && entry.readyEvent() != null) {
-                    last.merge(
-                            producer(entry), entry, (a, b) -> a.sequence() > b.sequence() ? a : b);
+                DeviceEvent ready = entry == null ? null : entry.readyEvent();
+                if (ready != null) {
+                    ready.awaitOn(stream);
+                    waits = true;
                 }
             }
-            for (TensorEntry<?> entry : last.values()) {
-                Objects.requireNonNull(entry.readyEvent()).awaitOn(stream);
-            }
-            if (!last.isEmpty()) {
+            if (waits) {
                 launched(Activity.WAIT_FOR_DATA.name());
             }
-        }
-
-        private DeviceStream producer(TensorEntry<?> entry) {
-            return input(entry).producer().orElseThrow();
         }
 
         private void allreduce(
@@ -529,9 +614,17 @@ public final class DeviceCollectives implements DeviceDispatcher {
         }
 
         void close() {
-            backends.forEach(DeviceBackend::close);
-            driver.closeStream(stream);
+            Cleanup cleanup = new Cleanup();
+            backends.forEach(each -> cleanup.run(each::close));
+            cleanup.run(() -> driver.closeStream(stream));
+            cleanup.end();
         }
+    }
+
+    private static Tensor output(Operation<?> operation) {
+        return operation instanceof Operation.Allreduce(Tensor _, Tensor to)
+                ? to
+                : input(operation);
     }
 
     private static Tensor input(TensorEntry<?> entry) {

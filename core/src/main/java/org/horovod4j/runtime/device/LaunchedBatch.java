@@ -6,6 +6,7 @@ import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.ref.Reference;
 import java.util.concurrent.locks.ReentrantLock;
 
 /// A batch that was launched on a device, until its work there has ended.
@@ -13,7 +14,7 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
     private final long number;
     private final ReentrantLock lock = new ReentrantLock();
 
-    /// Null after the end, when the driver uses it again.
+    /// Null before all work is launched, and after the end, when the driver uses it again.
     private @Nullable DeviceEvent event;
 
     /// Keeps the tensors allocated, also if the program has dropped its handles.
@@ -22,13 +23,11 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
     private volatile boolean ended;
     private volatile @Nullable HorovodException failure;
 
+    /// A batch whose work is launched next.
+    ///
     /// @param number of the batch
-    /// @param event after its work
-    /// @param tensors that its work uses
-    LaunchedBatch(long number, DeviceEvent event, Object tensors) {
+    LaunchedBatch(long number) {
         this.number = number;
-        this.event = event;
-        this.tensors = tensors;
     }
 
     private LaunchedBatch(HorovodException reason) {
@@ -39,6 +38,24 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
     /// A batch that could not be launched on any rank.
     static LaunchedBatch failed(HorovodException reason) {
         return new LaunchedBatch(reason);
+    }
+
+    /// Records that all its work is launched.
+    ///
+    /// @param last after its work
+    /// @param used tensors that its work uses
+    void launched(DeviceEvent last, Object used) {
+        lock.lock();
+        try {
+            if (ended) { // it failed while it was launched
+                last.release();
+            } else {
+                event = last;
+                tensors = used;
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     long number() {
@@ -98,10 +115,14 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
     private void end() {
         DeviceEvent last = event;
         event = null;
-        tensors = null;
         ended = true;
-        if (last != null) {
-            last.release();
+        try {
+            if (last != null) {
+                last.release();
+            }
+        } finally {
+            Reference.reachabilityFence(tensors);
+            tensors = null;
         }
     }
 

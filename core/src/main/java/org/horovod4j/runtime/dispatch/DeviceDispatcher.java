@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 
 /// Runs batches of tensors on a device.
 public interface DeviceDispatcher {
-    /// Prepares an operation before it is submitted, on any thread.
+    /// Records when the tensors of an operation are ready, before it is submitted. On any thread.
     ///
-    /// @return when its tensors are computed, or null if they are
+    /// @return the event after which its inputs are ready; null if they are ready now
     /// @throws org.horovod4j.ConfigurationException if the device cannot be used
-    @Nullable DeviceEvent prepare(Request request, Operation<?> operation);
+    @Nullable DeviceEvent recordReadyEvent(Request request, Operation<?> operation);
 
     /// Launches `batch`, stores the results in it, and sets the launched work of its entries.
     ///

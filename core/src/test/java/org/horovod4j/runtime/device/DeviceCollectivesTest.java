@@ -16,6 +16,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
 import org.horovod4j.Handle;
+import org.horovod4j.HorovodException;
 import org.horovod4j.MismatchException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.ReducescatterOptions;
@@ -303,6 +304,45 @@ class DeviceCollectivesTest {
                             }
                             comm.join();
                         });
+    }
+
+    @Test
+    void joinedRankWithoutTheJarEndsTheProcessSet() {
+        DeviceWorlds.onRank0(2)
+                .run(
+                        comm ->
+                                assertThatThrownBy(
+                                                () -> {
+                                                    if (comm.rank() == 0) {
+                                                        comm.allreduce(
+                                                                "t",
+                                                                onDevice(comm, 1),
+                                                                ReduceOp.SUM);
+                                                    } else {
+                                                        comm.join();
+                                                    }
+                                                })
+                                        .isInstanceOf(HorovodException.class)
+                                        .hasMessageContaining("Add org.horovod4j:horovod4j-cuda"));
+    }
+
+    @Test
+    void everyRankChoosesFromWhatAllHavePublished() {
+        List<FakeBackendProvider> fakes =
+                List.of(
+                        new FakeBackendProvider("FAKE").withProcessInfo("host a"),
+                        new FakeBackendProvider("FAKE"));
+        DeviceWorlds.of(World.of(2), rank -> List.of(fakes.get(rank)))
+                .run(comm -> comm.allreduce("t", onDevice(comm, 1), ReduceOp.SUM));
+        for (FakeBackendProvider each : fakes) {
+            assertThat(each.places())
+                    .allSatisfy(
+                            places ->
+                                    assertThat(places)
+                                            .extracting(place -> place.processInfo("FAKE"))
+                                            .containsExactly("host a", ""))
+                    .isNotEmpty();
+        }
     }
 
     @Test

@@ -10,6 +10,7 @@ import static org.horovod4j.testing.DeviceWorlds.values;
 import static org.horovod4j.testing.DeviceWorlds.write;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import org.horovod4j.AllreduceOptions;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
@@ -22,6 +23,7 @@ import org.horovod4j.testing.FakeBackendProvider;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
@@ -30,6 +32,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /// The order of work on the streams of a framework and on those of Horovod4J.
 class DeviceStreamsTest {
@@ -242,8 +246,17 @@ class DeviceStreamsTest {
         assertThat(fake.launches()).hasSize(2);
     }
 
-    @Test
-    void asynchronousErrorOfTheLibraryEndsTheOperation() {
+    /// Any exception of a library ends operations, also one that a backend must not throw.
+    static Stream<RuntimeException> asynchronousErrors() {
+        return Stream.of(
+                new HorovodException("unhandled system error"),
+                new IllegalStateException("unhandled system error"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("asynchronousErrors")
+    void asynchronousErrorOfTheLibraryEndsTheOperation(RuntimeException error) {
+        CountDownLatch launched = new CountDownLatch(2);
         List<HorovodException> failures =
                 DeviceWorlds.of(2, fake)
                         .call(
@@ -259,7 +272,9 @@ class DeviceStreamsTest {
                                                     onDevice(comm, 1).readyOn(framework),
                                                     ReduceOp.SUM);
                                     sum.awaitOn(framework);
-                                    fake.failAsynchronously("unhandled system error");
+                                    launched.countDown();
+                                    await(launched);
+                                    fake.failAsynchronously(error);
                                     HorovodException failure =
                                             assertThrows(HorovodException.class, sum::join);
                                     never.countDown();
@@ -270,5 +285,124 @@ class DeviceStreamsTest {
                         failure ->
                                 assertThat(failure).hasMessageContaining("unhandled system error"));
         assertThat(fake.aborts()).containsExactlyInAnyOrder(0, 1);
+    }
+
+    @Test
+    void operationWaitsForTheStreamThatUsesItsOutput() {
+        DeviceWorlds.of(2, fake)
+                .run(
+                        comm -> {
+                            DeviceStream framework = stream(comm);
+                            DeviceStream other = stream(comm);
+                            Tensor input = onDevice(comm, 0);
+                            Tensor output = onDevice(comm, 5);
+                            CountDownLatch used = new CountDownLatch(1);
+                            AtomicReference<float[]> seen = new AtomicReference<>();
+                            launch(framework, () -> await(used));
+                            launch(framework, () -> seen.set(read(output)));
+                            launch(other, () -> write(input, 1));
+                            Handle<Tensor> sum =
+                                    comm.allreduceAsync(
+                                            "t",
+                                            input.readyOn(other),
+                                            output.readyOn(framework),
+                                            AllreduceOptions.sum());
+                            assertThatThrownBy(() -> sum.join(Duration.ofMillis(30)))
+                                    .isInstanceOf(OperationTimeoutException.class);
+                            used.countDown();
+                            assertThat(values(comm, sum.join())).containsExactly(2);
+                            assertThat(seen.get()).containsExactly(5);
+                        });
+    }
+
+    /// Rank 0 launches nothing, so the work of rank 1 would wait for it forever.
+    @Test
+    void launchThatFailsIsAborted() {
+        fake.beforeLaunch(
+                (rank, _) -> {
+                    if (rank == 0) {
+                        throw new HorovodException("out of memory");
+                    }
+                });
+        fake.afterLaunch(
+                (_, _) -> {
+                    throw new HorovodException("out of memory");
+                });
+        DeviceWorlds.of(2, fake)
+                .run(
+                        comm ->
+                                assertThatThrownBy(
+                                                () ->
+                                                        comm.allreduce(
+                                                                "t",
+                                                                onDevice(comm, 1),
+                                                                ReduceOp.SUM))
+                                        .isInstanceOf(HorovodException.class)
+                                        .hasMessageContaining("out of memory"));
+        assertThat(fake.aborts()).contains(0, 1);
+    }
+
+    /// Rank 0 waits in the launch itself, as NCCL does when it connects.
+    @Test
+    void lostRankEndsAWaitInsideALaunch() {
+        fake.beforeLaunch(
+                (rank, isAborted) -> {
+                    if (rank == 1) {
+                        throw new HorovodException("out of memory");
+                    }
+                    while (!isAborted.getAsBoolean()) {
+                        LockSupport.parkNanos(100_000);
+                    }
+                    throw new HorovodException("aborted");
+                });
+        DeviceWorlds.of(2, fake)
+                .run(
+                        comm ->
+                                assertThatThrownBy(
+                                                () ->
+                                                        comm.allreduce(
+                                                                "t",
+                                                                onDevice(comm, 1),
+                                                                ReduceOp.SUM))
+                                        .isInstanceOf(
+                                                comm.rank() == 0
+                                                        ? PeerLostException.class
+                                                        : HorovodException.class)
+                                        .hasMessageContaining("out of memory"));
+        assertThat(fake.aborts()).contains(0, 1);
+    }
+
+    @Test
+    void everyBackendIsAbortedIfAnAbortFails() {
+        CountDownLatch launched = new CountDownLatch(2);
+        FakeBackendProvider second = new FakeBackendProvider("SECOND");
+        DeviceWorlds.of(2, fake, second)
+                .with(
+                        Map.of(
+                                "HOROVOD_GPU_ALLREDUCE", "FAKE",
+                                "HOROVOD_GPU_BROADCAST", "SECOND"))
+                .run(
+                        comm -> {
+                            comm.allreduce("a", onDevice(comm, 1), ReduceOp.SUM);
+                            comm.broadcast("b", onDevice(comm, 1), 0);
+                            fake.failAborts("cannot abort");
+                            second.failAborts("cannot abort");
+                            DeviceStream framework = stream(comm);
+                            CountDownLatch never = new CountDownLatch(1);
+                            launch(framework, () -> await(never));
+                            Handle<Tensor> sum =
+                                    comm.allreduceAsync(
+                                            "t",
+                                            onDevice(comm, 1).readyOn(framework),
+                                            ReduceOp.SUM);
+                            sum.awaitOn(framework);
+                            launched.countDown();
+                            await(launched);
+                            fake.failAsynchronously(new HorovodException("system error"));
+                            assertThatThrownBy(sum::join).isInstanceOf(HorovodException.class);
+                            never.countDown();
+                        });
+        assertThat(fake.aborts()).contains(0, 1);
+        assertThat(second.aborts()).contains(0, 1);
     }
 }

@@ -1,0 +1,29 @@
+package org.horovod4j.runtime.device;
+
+import org.jspecify.annotations.Nullable;
+
+/// Runs all steps of a cleanup, also after one has failed.
+final class Cleanup {
+    private @Nullable Throwable first;
+
+    void run(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            if (first == null) {
+                first = e;
+            } else {
+                first.addSuppressed(e);
+            }
+        }
+    }
+
+    /// Throws the first failure, if there was one.
+    void end() {
+        switch (first) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> {}
+        }
+    }
+}
