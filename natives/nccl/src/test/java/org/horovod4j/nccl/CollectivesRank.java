@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /// A rank that runs all collectives of one backend on the first GPU, and compares each with the same
 /// collective of main memory.
@@ -184,10 +185,19 @@ final class CollectivesRank {
         long start = System.nanoTime();
         // as core's monitor does when it learns of the loss
         try (ScheduledExecutorService monitor = Executors.newSingleThreadScheduledExecutor()) {
-            Future<?> _ = monitor.schedule(backend::abort, 1, TimeUnit.SECONDS);
+            AtomicBoolean aborted = new AtomicBoolean();
+            Future<?> _ =
+                    monitor.schedule(
+                            () -> {
+                                aborted.set(true);
+                                backend.abort();
+                            },
+                            1,
+                            TimeUnit.SECONDS);
             allreduce.allreduce(fused, ReduceOp.SUM, Scale.NONE, size);
             awaitOrFail();
-            System.out.println("LOST completed");
+            // without the abort, it cannot have been an allreduce with the other rank
+            System.out.println(aborted.get() ? "LOST aborted" : "LOST completed");
         } catch (HorovodException e) {
             System.out.println("LOST failed: " + e.getMessage());
         }
