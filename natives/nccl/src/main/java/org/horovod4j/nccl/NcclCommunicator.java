@@ -18,25 +18,22 @@ final class NcclCommunicator {
     private static final int SPINS = 10_000;
 
     private final LibNccl nccl;
+
+    /// Throws if a rank is lost.
+    private final Runnable liveness;
+
     private final Lock lock = new ReentrantLock();
     private volatile long handle;
 
     /// Forms a communicator. All ranks do so, with the same id.
     ///
-    /// @param check throws if a rank is lost
+    /// @param liveness throws if a rank is lost
     /// @throws HorovodException when NCCL cannot form it
-    NcclCommunicator(LibNccl nccl, byte[] uniqueId, int rank, int size, Runnable check) {
+    NcclCommunicator(LibNccl nccl, byte[] uniqueId, int rank, int size, Runnable liveness) {
         this.nccl = nccl;
+        this.liveness = liveness;
         this.handle = nccl.initRank(size, uniqueId, rank);
-        try {
-            while (once("ncclCommInitRankConfig", nccl::asyncError) == LibNccl.IN_PROGRESS) {
-                check.run();
-                Thread.yield();
-            }
-        } catch (HorovodException e) {
-            abort();
-            throw e;
-        }
+        await("ncclCommInitRankConfig");
     }
 
     /// A function of NCCL that takes this communicator.
@@ -91,16 +88,23 @@ final class NcclCommunicator {
         }
     }
 
+    /// Waits until NCCL has done in the background what a call has begun. The first collective connects
+    /// the ranks, which a rank that is lost would hold up for ever.
+    ///
+    /// @throws HorovodException when it fails, or a rank is lost; the communicator is aborted then
     private void await(String function) {
-        for (int spins = 0; ; spins++) {
-            if (once(function, nccl::asyncError) != LibNccl.IN_PROGRESS) {
-                return;
+        try {
+            for (int spins = 0; once(function, nccl::asyncError) == LibNccl.IN_PROGRESS; spins++) {
+                liveness.run();
+                if (spins < SPINS) {
+                    Thread.onSpinWait();
+                } else {
+                    Thread.yield();
+                }
             }
-            if (spins < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                Thread.yield();
-            }
+        } catch (RuntimeException e) {
+            abort();
+            throw e;
         }
     }
 
