@@ -1,4 +1,4 @@
-/// GPUs of NVIDIA through the CUDA driver.
+/// NVIDIA GPUs through the CUDA driver.
 module org.horovod4j.cuda {
     requires org.horovod4j.core;
     requires static org.jspecify;

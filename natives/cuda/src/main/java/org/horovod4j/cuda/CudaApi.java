@@ -15,6 +15,9 @@ interface CudaApi {
     int COMPUTE_CAPABILITY_MAJOR = 75;
     int COMPUTE_CAPABILITY_MINOR = 76;
 
+    /// The error code of an allocation for which the device has no memory left.
+    int OUT_OF_MEMORY = 2;
+
     /// Flags of events.
     int EVENT_NO_TIMING = 2;
 
@@ -43,6 +46,7 @@ interface CudaApi {
 
     long allocate(long byteSize);
 
+    /// Frees memory, after all work of the device.
     void free(long address);
 
     /// Makes existing main memory accessible for the device.
@@ -63,6 +67,7 @@ interface CudaApi {
     /// @param priority 0 is the default, negative numbers are preferred
     long createStream(int priority);
 
+    /// Does not wait: what was launched runs to its end.
     void destroyStream(long stream);
 
     void synchronizeStream(long stream);

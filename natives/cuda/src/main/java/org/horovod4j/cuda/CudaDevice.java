@@ -1,6 +1,8 @@
 package org.horovod4j.cuda;
 
+import java.time.Duration;
 import java.util.HexFormat;
+import java.util.concurrent.locks.LockSupport;
 
 /// A GPU of this process: its context and kernels, which all ranks of the process share.
 ///
@@ -8,6 +10,9 @@ import java.util.HexFormat;
 /// and events of a framework in this process can be passed as addresses. All methods may be called
 /// from any thread.
 final class CudaDevice {
+    private static final int ALLOCATION_RETRIES = 20;
+    private static final Duration RETRY_WAIT = Duration.ofMillis(10);
+
     private final CudaApi api;
     private final int index;
     private final String name;
@@ -54,6 +59,32 @@ final class CudaDevice {
     CudaApi api() {
         api.setCurrent(context);
         return api;
+    }
+
+    /// Allocates device memory. If there is none left, it lets the garbage collector free what tensors
+    /// that are no longer reachable still hold, and tries again for a short time.
+    ///
+    /// The driver waits for all work of the device when memory is freed. So what is used often is
+    /// better kept.
+    ///
+    /// @throws CudaException if there is not as much
+    long allocate(long byteSize) {
+        for (int tries = 1; ; tries++) {
+            try {
+                return api().allocate(byteSize);
+            } catch (CudaException e) {
+                if (e.code() != CudaApi.OUT_OF_MEMORY
+                        || tries > ALLOCATION_RETRIES
+                        || Thread.currentThread().isInterrupted()) {
+                    throw e;
+                }
+            }
+            if (tries == 1) {
+                System.gc();
+            }
+            // another thread frees what the collector has found
+            LockSupport.parkNanos(RETRY_WAIT.toNanos());
+        }
     }
 
     @Override

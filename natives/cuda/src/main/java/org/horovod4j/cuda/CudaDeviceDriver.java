@@ -60,6 +60,7 @@ final class CudaDeviceDriver implements DeviceDriver {
         device.api();
     }
 
+    /// Freeing memory, which a thread of its own does, waits for the device ([CudaDevice#allocate]).
     @Override
     public Tensor allocate(DataType dataType, Shape shape) {
         long byteSize = Math.multiplyExact(shape.elementCount(), (long) dataType.byteSize());
@@ -78,7 +79,7 @@ final class CudaDeviceDriver implements DeviceDriver {
 
         Allocation(CudaDevice device, long byteSize) {
             this.device = device;
-            this.address = device.api().allocate(byteSize);
+            this.address = device.allocate(byteSize);
         }
 
         @Override
@@ -89,7 +90,7 @@ final class CudaDeviceDriver implements DeviceDriver {
 
     @Override
     public PinnedMemory pin(MemorySegment hostMemory) {
-        long address = hostMemory.address();
+        long address = address(hostMemory);
         device.api().registerHost(address, hostMemory.byteSize());
         return () -> device.api().unregisterHost(address);
     }
@@ -105,7 +106,6 @@ final class CudaDeviceDriver implements DeviceDriver {
     @Override
     public void closeStream(DeviceStream stream) {
         if (streams.remove(stream.handle())) {
-            device.api().synchronizeStream(stream.handle());
             device.api().destroyStream(stream.handle());
         }
     }
@@ -143,12 +143,20 @@ final class CudaDeviceDriver implements DeviceDriver {
 
     @Override
     public void copyToHost(long source, MemorySegment target, DeviceStream stream) {
-        copy(source, target.address(), target.byteSize(), stream);
+        copy(source, address(target), target.byteSize(), stream);
     }
 
     @Override
     public void copyToDevice(MemorySegment source, long target, DeviceStream stream) {
-        copy(source.address(), target, source.byteSize(), stream);
+        copy(address(source), target, source.byteSize(), stream);
+    }
+
+    private static long address(MemorySegment hostMemory) {
+        if (!hostMemory.isNative()) {
+            throw new IllegalArgumentException(
+                    "the GPU cannot reach a Java array: copy it to native memory first");
+        }
+        return hostMemory.address();
     }
 
     @Override

@@ -5,7 +5,7 @@ import org.horovod4j.Device;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceProvider;
 
-/// Finds the GPUs of NVIDIA that this process sees.
+/// Finds the NVIDIA GPUs that this process sees.
 public final class CudaDeviceProvider implements DeviceProvider {
     @Override
     public Device.Kind kind() {

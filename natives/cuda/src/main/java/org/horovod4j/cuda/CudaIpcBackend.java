@@ -9,10 +9,14 @@ import org.horovod4j.collectives.algorithm.AdasumTree;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
+import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /// Collectives of ranks that share a GPU. Each rank writes its data to a stage in device memory, which
 /// the others read; nothing goes through main memory.
@@ -36,6 +40,11 @@ final class CudaIpcBackend
                 DeviceBackend.SupportsAllgather,
                 DeviceBackend.SupportsBroadcast,
                 DeviceBackend.SupportsAlltoall {
+    /// How long [#close] waits for the work of the device. Other ranks are a kernel behind at most.
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+
+    static final Duration POLL_WAIT = Duration.ofNanos(50_000);
+
     private final CudaDevice device;
     private final DeviceContext context;
     private final DeviceDriver driver;
@@ -51,6 +60,13 @@ final class CudaIpcBackend
     /// What this rank has reduced, before it is unpacked.
     private final long results;
 
+    /// Stages for tensors of Adasum that are too large for `stages`; the last ones are the largest. A
+    /// launch does not wait until smaller ones are no longer used, so all stay until the end.
+    private final List<SharedStages> largeStages = new ArrayList<>();
+
+    /// Memory in which Adasum combines; the last one is the largest, as above.
+    private final List<Scratch> scratches = new ArrayList<>();
+
     private volatile boolean aborted;
 
     CudaIpcBackend(CudaDevice device, DeviceContext context, long halfBytes) {
@@ -62,9 +78,16 @@ final class CudaIpcBackend
         this.rank = context.host().rank();
         this.size = context.host().size();
         this.halfBytes = halfBytes;
-        this.stages = new SharedStages(device, context, halfBytes);
-        this.results = device.api().allocate(halfBytes);
+        this.results = device.allocate(halfBytes);
+        try {
+            this.stages = new SharedStages(device, context, halfBytes);
+        } catch (RuntimeException e) {
+            device.api().free(results);
+            throw e;
+        }
     }
+
+    private record Scratch(long address, long byteSize) {}
 
     @Override
     public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
@@ -106,36 +129,51 @@ final class CudaIpcBackend
         }
     }
 
-    /// A tensor is combined as a whole, so it must fit into a stage: larger ones take a stage of their
-    /// own size for this call.
+    /// A tensor is combined as a whole, so it must fit into a stage: larger ones take stages of their
+    /// own size.
     @Override
     public void adasum(FusedTensors fusedTensors, Scale scale) {
-        DataType dataType = fusedTensors.dataType();
         long largest = 0;
         for (int i = 0; i < fusedTensors.tensorCount(); i++) {
             largest = Math.max(largest, fusedTensors.start(i + 1) - fusedTensors.start(i));
         }
-        long vectorBytes = aligned(largest * dataType.byteSize());
-        long scratchBytes = CudaKernels.adasumScratchBytes(largest);
-        long vectors = device.api().allocate(vectorBytes * Math.ceilDiv(size, 2) + scratchBytes);
-        SharedStages adasumStages =
-                vectorBytes <= halfBytes ? stages : new SharedStages(device, context, vectorBytes);
-        try {
-            for (int i = 0; i < fusedTensors.tensorCount(); i++) {
-                combine(fusedTensors, i, scale, adasumStages, vectors, vectorBytes);
-            }
-            // the memory is freed here
-            device.api().synchronizeStream(stream);
-        } finally {
-            device.api().free(vectors);
-            if (adasumStages != stages) {
-                context.host().barrier();
-                adasumStages.close();
-            }
+        long vectorBytes = aligned(largest * fusedTensors.wireType().byteSize());
+        long vectors =
+                scratch(
+                        vectorBytes * Math.ceilDiv(size, 2)
+                                + CudaKernels.adasumScratchBytes(largest));
+        SharedStages adasumStages = stagesFor(vectorBytes);
+        for (int i = 0; i < fusedTensors.tensorCount(); i++) {
+            combine(fusedTensors, i, scale, adasumStages, vectors, vectorBytes);
         }
         context.activities().launched("CUDA_IPC_ADASUM");
     }
 
+    private long scratch(long byteSize) {
+        long before = scratches.isEmpty() ? 0 : scratches.getLast().byteSize();
+        if (byteSize > before) {
+            // at least twice as large, so that all smaller ones together are not larger than the
+            // last
+            long grown = Math.max(byteSize, 2 * before);
+            scratches.add(new Scratch(device.allocate(grown), grown));
+        }
+        return scratches.getLast().address();
+    }
+
+    /// All ranks need new ones in the same call, as they combine tensors of the same size.
+    private SharedStages stagesFor(long byteSize) {
+        SharedStages last = largeStages.isEmpty() ? stages : largeStages.getLast();
+        if (byteSize <= halfBytes) {
+            return stages;
+        }
+        if (byteSize > last.halfBytes()) {
+            last = new SharedStages(device, context, Math.max(byteSize, 2 * last.halfBytes()));
+            largeStages.add(last);
+        }
+        return last;
+    }
+
+    /// The tensors of all ranks are combined as they are sent: in the wire type.
     private void combine(
             FusedTensors fusedTensors,
             int index,
@@ -143,7 +181,7 @@ final class CudaIpcBackend
             SharedStages adasumStages,
             long vectors,
             long vectorBytes) {
-        DataType dataType = fusedTensors.dataType();
+        DataType wireType = fusedTensors.wireType();
         long first = fusedTensors.start(index);
         long count = fusedTensors.start(index + 1) - first;
         if (count == 0) {
@@ -162,7 +200,7 @@ final class CudaIpcBackend
                 boolean own = left >= vectors && left < scratch;
                 long target = own ? left : vectors + vectorBytes * used++;
                 kernels.adasum(
-                        dataType, target, left, current[pair.right()], count, scratch, stream);
+                        wireType, target, left, current[pair.right()], count, scratch, stream);
                 current[pair.left()] = target;
             }
         }
@@ -344,16 +382,47 @@ final class CudaIpcBackend
         // errors of the device reach core by its events
     }
 
-    /// Nothing on the device waits for a lost rank: what a rank waits for has been launched, and the
-    /// barrier on the host ends by itself.
+    /// Lets later launches fail. CUDA has no call that ends what was launched. It waits on the device only
+    /// for what other ranks launched before they met. If a process ends before its part has run, the
+    /// stream of this rank may never continue; [#close] does not wait for that. A wait for a rank on the
+    /// host ends when core finds it lost.
     @Override
     public void abort() {
         aborted = true;
     }
 
+    /// Frees memory that neither this rank nor another one uses any more.
+    ///
+    /// Other memory stays allocated until the process ends: of work that waits for a stream of the
+    /// program that has stopped, and stages that a rank that is lost has not left. To free it could wait
+    /// for the device without an end, or be seen by a rank that is only slow.
     @Override
     public void close() {
-        stages.close();
+        long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
+        List<SharedStages> all = new ArrayList<>(largeStages);
+        all.add(stages);
+        if (!isComplete(deadline)) {
+            return;
+        }
+        all.forEach(SharedStages::leave);
+        if (!isComplete(deadline)) {
+            return;
+        }
+        all.forEach(each -> each.close(deadline));
+        scratches.forEach(each -> device.api().free(each.address()));
         device.api().free(results);
+    }
+
+    /// Waits until this rank's work is complete.
+    private boolean isComplete(long deadline) {
+        DeviceEvent end = driver.record(context.stream());
+        while (!end.isComplete()) {
+            if (System.nanoTime() - deadline > 0) {
+                return false;
+            }
+            LockSupport.parkNanos(POLL_WAIT.toNanos());
+        }
+        end.release();
+        return true;
     }
 }

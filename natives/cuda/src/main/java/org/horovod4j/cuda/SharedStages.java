@@ -2,10 +2,15 @@ package org.horovod4j.cuda;
 
 import org.horovod4j.spi.DeviceContext;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 
 /// Device memory of each rank that all ranks of the set can read, with the events that order access.
 ///
@@ -26,7 +31,10 @@ import java.util.List;
 /// A rank writes to a half again two rounds later. By then its stream has waited for what all ranks wrote
 /// in the round between, and they wrote that after they had read this half. So no rank waits for
 /// readers.
-final class SharedStages implements AutoCloseable {
+///
+/// Behind its halves a stage has a byte for each rank. A rank sets its byte in the stages of the others
+/// when it has read for the last time. This needs no host, whose collectives may have ended by then.
+final class SharedStages {
     static final int HALVES = 2;
 
     /// Tells apart ranks of this process, whose memory needs no handle.
@@ -64,14 +72,48 @@ final class SharedStages implements AutoCloseable {
         int size = context.host().size();
         this.memory = new long[size];
         this.writtenEvents = new long[size][HALVES];
-        this.ownMemory = device.api().allocate(HALVES * halfBytes);
-        List<byte[]> messages = context.host().allgather(message());
-        for (int other = 0; other < size; other++) {
-            if (other != rank) {
-                open(other, ByteBuffer.wrap(messages.get(other)));
-            }
-        }
+        this.ownMemory = device.allocate(HALVES * halfBytes + size);
         memory[rank] = ownMemory;
+        byte[] message;
+        try {
+            clearReaders();
+            message = message();
+        } catch (RuntimeException e) {
+            free();
+            throw e;
+        }
+        try {
+            List<byte[]> messages = context.host().allgather(message);
+            for (int other = 0; other < size; other++) {
+                if (other != rank) {
+                    open(other, ByteBuffer.wrap(messages.get(other)));
+                }
+            }
+        } catch (RuntimeException e) {
+            closeOpened(); // other ranks may have opened this rank's own memory, so it stays
+            throw e;
+        }
+    }
+
+    /// Before other ranks know of the memory. On a stream of its own, as this one may wait for the
+    /// program.
+    private void clearReaders() {
+        long clearing = device.api().createStream(0);
+        try {
+            device.api().fill(readers(rank), (byte) 0, memory.length, clearing);
+            device.api().synchronizeStream(clearing);
+        } finally {
+            device.api().destroyStream(clearing);
+        }
+    }
+
+    /// The address of the bytes that say which ranks no longer read the stage of `other`.
+    private long readers(int other) {
+        return memory[other] + HALVES * halfBytes;
+    }
+
+    long halfBytes() {
+        return halfBytes;
     }
 
     /// What other ranks need to read this rank's stage.
@@ -159,14 +201,48 @@ final class SharedStages implements AutoCloseable {
         }
     }
 
-    /// Frees the memory. No rank uses it any more; a rank that is lost does not hinder that.
-    @Override
-    public void close() {
-        device.api().synchronizeStream(stream);
+    /// Tells the other ranks, after the work on the stream, that this rank reads their stages no more.
+    void leave() {
+        for (int other = 0; other < memory.length; other++) {
+            device.api().fill(readers(other) + rank, (byte) 1, 1, stream);
+        }
+    }
+
+    /// Frees the memory when all ranks have left it. If one has not until `deadline`, it stays allocated.
+    /// The stream has no work.
+    void close(long deadline) {
+        closeOpened();
+        if (awaitReaders(deadline)) {
+            free();
+        }
+    }
+
+    private boolean awaitReaders(long deadline) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment left = arena.allocate(memory.length);
+            do {
+                device.api().copy(left.address(), readers(rank), memory.length, stream);
+                device.api().synchronizeStream(stream);
+                if (IntStream.range(0, memory.length)
+                        .allMatch(other -> left.get(ValueLayout.JAVA_BYTE, other) != 0)) {
+                    return true;
+                }
+                LockSupport.parkNanos(CudaIpcBackend.POLL_WAIT.toNanos());
+            } while (System.nanoTime() - deadline < 0);
+            return false;
+        }
+    }
+
+    private void closeOpened() {
         openedEvents.forEach(event -> device.api().destroyEvent(event));
         openedMemory.forEach(address -> device.api().closeMemory(address));
-        for (int half = 0; half < HALVES; half++) {
-            device.api().destroyEvent(writtenEvents[rank][half]);
+    }
+
+    private void free() {
+        for (long event : writtenEvents[rank]) {
+            if (event != 0) {
+                device.api().destroyEvent(event);
+            }
         }
         device.api().free(ownMemory);
     }

@@ -1,4 +1,4 @@
-/// GPUs of NVIDIA through the CUDA driver: memory, streams, events, memory shared between processes, and
+/// NVIDIA GPUs through the CUDA driver: memory, streams, events, memory shared between processes, and
 /// the kernels of Horovod4J.
 ///
 /// Start with [CudaDeviceProvider] (which devices there are) and [CudaDeviceDriver] (a device, as core

@@ -1,20 +1,31 @@
 package org.horovod4j.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Scale;
+import org.horovod4j.Shape;
+import org.horovod4j.Tensor;
 import org.horovod4j.nccl.CollectivesCheck;
 import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
+import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.lang.foreign.MemorySegment;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 
 /// Ranks that share a simulated GPU, as threads. No GPU is needed.
 class CudaIpcBackendTest {
@@ -42,6 +53,106 @@ class CudaIpcBackendTest {
                     }
                     driver.close();
                 });
+    }
+
+    /// A rank may be done, and close, while another one still reads its memory.
+    @Test
+    void memoryIsFreedWhenNoRankReadsIt() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        Tensor[] tensors = new Tensor[2];
+        for (int rank = 0; rank < 2; rank++) {
+            tensors[rank] = driver.allocate(DataType.FLOAT32, Shape.of(100));
+        }
+        int before = simulated.allocations();
+        World.run(
+                2,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    if (communicator.rank() == 1) {
+                        simulated.slowReductions(stream.handle());
+                    }
+                    FusedTensors fused = new FusedTensors(DataType.FLOAT32, 100);
+                    long address = tensors[communicator.rank()].deviceAddress();
+                    fused.setAddresses(0, address, address);
+                    communicator.barrier();
+                    backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+                    backend.close();
+                    // fails if a kernel has failed
+                    driver.record(stream).release();
+                    driver.closeStream(stream);
+                });
+        assertThat(simulated.allocations()).isEqualTo(before);
+        driver.close();
+    }
+
+    /// A stream of the program that never continues must not stop the end of the job.
+    @Test
+    void closeDoesNotWaitForAStreamThatHasStopped() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        CountDownLatch stopped = new CountDownLatch(1);
+        World.run(
+                1,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    simulated.stop(stream.handle(), stopped);
+                    backend.abort();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        assertThat(simulated.allocations()).isEqualTo(2); // what the stopped work may use
+        stopped.countDown();
+        driver.close();
+    }
+
+    private static CudaIpcBackend backend(
+            Communicator communicator,
+            CudaDevice device,
+            CudaDeviceDriver driver,
+            DeviceStream stream) {
+        List<DevicePlace> places =
+                Collections.nCopies(
+                        communicator.size(),
+                        new DevicePlace(0, "host", "domain", driver.device(), driver.identity()));
+        return new CudaIpcBackend(
+                device,
+                CollectivesCheck.context(communicator, driver, stream, places),
+                ROUND_BYTES);
+    }
+
+    @Test
+    void memoryOfUnreachableTensorsIsUsedAgain() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDeviceDriver driver = new CudaDeviceDriver(new CudaDevice(simulated, 0));
+        simulated.limit(10_000);
+        for (int i = 0; i < 8; i++) {
+            assertThat(driver.allocate(DataType.UINT8, Shape.of(4000)).byteSize()).isEqualTo(4000);
+        }
+        assertThatThrownBy(() -> driver.allocate(DataType.UINT8, Shape.of(20_000)))
+                .isInstanceOf(CudaException.class)
+                .hasMessageContaining("out of memory");
+        driver.close();
+    }
+
+    @Test
+    void arraysOfJavaAreRefused() {
+        CudaDeviceDriver driver = new CudaDeviceDriver(new CudaDevice(new SimulatedCuda(), 0));
+        Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(4));
+        DeviceStream stream = driver.openStream(false);
+        MemorySegment array = MemorySegment.ofArray(new float[4]);
+        assertThatThrownBy(() -> driver.copyToDevice(array, tensor.deviceAddress(), stream))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("Java array");
+        assertThatThrownBy(() -> driver.copyToHost(tensor.deviceAddress(), array, stream))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> driver.pin(array)).isInstanceOf(IllegalArgumentException.class);
+        driver.closeStream(stream);
+        driver.close();
     }
 
     /// The kernels of the CPU average integers in a wider type, which the simulation does not do.

@@ -18,8 +18,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -34,7 +37,14 @@ import java.util.concurrent.locks.LockSupport;
 final class SimulatedCuda implements CudaApi {
     private static final int POINTER = 8;
 
-    private final Map<Long, Arena> memory = new ConcurrentHashMap<>();
+    private final Map<Long, MemorySegment> memory = new ConcurrentHashMap<>();
+
+    /// Memory that was freed. Its addresses are not given out again, so that every use is found.
+    private final NavigableMap<Long, MemorySegment> freed = new ConcurrentSkipListMap<>();
+
+    private final AtomicLong allocatedBytes = new AtomicLong();
+    private volatile long capacity = Long.MAX_VALUE;
+    private volatile long slowReductions;
     private final Map<Long, ExecutorService> streams = new ConcurrentHashMap<>();
     private final Map<Long, Recording> events = new ConcurrentHashMap<>();
     private final Map<Long, String> functions = new ConcurrentHashMap<>();
@@ -84,15 +94,43 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public long allocate(long byteSize) {
-        Arena arena = Arena.ofShared();
-        long address = arena.allocate(byteSize, 256).fill((byte) 0x5a).address();
-        memory.put(address, arena);
-        return address;
+        if (allocatedBytes.addAndGet(byteSize) > capacity) {
+            allocatedBytes.addAndGet(-byteSize);
+            throw new CudaException(OUT_OF_MEMORY, "cuMemAlloc: out of memory");
+        }
+        MemorySegment segment = Arena.ofAuto().allocate(byteSize, 256).fill((byte) 0x5a);
+        memory.put(segment.address(), segment);
+        return segment.address();
+    }
+
+    /// Sets how many bytes it has.
+    void limit(long byteSize) {
+        capacity = byteSize;
+    }
+
+    /// Stops a stream until `end`.
+    void stop(long stream, CountDownLatch end) {
+        submit(
+                stream,
+                () -> {
+                    try {
+                        end.await();
+                    } catch (InterruptedException _) {
+                        Thread.currentThread().interrupt();
+                    }
+                });
+    }
+
+    /// Lets reductions on a stream take long.
+    void slowReductions(long stream) {
+        slowReductions = stream;
     }
 
     @Override
     public void free(long address) {
-        requireNonNull(memory.remove(address), "freed twice").close();
+        MemorySegment segment = requireNonNull(memory.remove(address), "freed twice");
+        freed.put(address, segment);
+        allocatedBytes.addAndGet(-segment.byteSize());
     }
 
     /// How much is allocated.
@@ -130,7 +168,7 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public void destroyStream(long stream) {
-        requireNonNull(streams.remove(stream), "closed twice").close();
+        requireNonNull(streams.remove(stream), "closed twice").shutdown();
     }
 
     @Override
@@ -236,7 +274,11 @@ final class SimulatedCuda implements CudaApi {
         if (blocks < 1 || threads < 1) {
             throw new CudaException(1, name + " has no threads");
         }
-        submit(stream, kernel(name, blocks, parameters));
+        Runnable kernel = kernel(name, blocks, parameters);
+        if (stream == slowReductions && name.startsWith("hvd_reduce_")) {
+            submit(stream, () -> LockSupport.parkNanos(200_000_000));
+        }
+        submit(stream, kernel);
     }
 
     private Runnable kernel(String name, int blocks, MemorySegment parameters) {
@@ -419,15 +461,19 @@ final class SimulatedCuda implements CudaApi {
         return DataType.valueOf(name.toUpperCase(Locale.ROOT));
     }
 
-    private static long longAt(MemorySegment parameters, int index) {
+    private long longAt(MemorySegment parameters, int index) {
         return parameter(parameters, index, 8).get(JAVA_LONG, 0);
     }
 
-    private static MemorySegment parameter(MemorySegment parameters, int index, long byteSize) {
+    private MemorySegment parameter(MemorySegment parameters, int index, long byteSize) {
         return at(parameters.get(JAVA_LONG, (long) index * POINTER), byteSize);
     }
 
-    private static MemorySegment at(long address, long byteSize) {
+    private MemorySegment at(long address, long byteSize) {
+        Map.Entry<Long, MemorySegment> below = freed.floorEntry(address);
+        if (below != null && address < below.getKey() + below.getValue().byteSize()) {
+            throw new CudaException(700, "memory is used after it was freed");
+        }
         return MemorySegment.ofAddress(address).reinterpret(byteSize);
     }
 

@@ -20,6 +20,7 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.spi.HostCollectives;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -55,12 +56,22 @@ public final class CollectivesCheck implements AutoCloseable {
         this.rank = communicator.rank();
         this.size = communicator.size();
         this.provider = provider;
-        CommunicatorHost host = new CommunicatorHost(communicator);
+        HostCollectives host = new CommunicatorHost(communicator);
         byte[] identity = driver.identity().getBytes(StandardCharsets.UTF_8);
         List<DevicePlace> places =
                 host.allgather(identity).stream().map(bytes -> place(driver, bytes)).toList();
         assertThat(provider.obstacle(places)).as("obstacle").isEmpty();
-        this.backend = create.apply(new DeviceContext(driver, stream, host, places, _ -> {}));
+        this.backend = create.apply(context(communicator, driver, stream, places));
+    }
+
+    /// What a backend gets of core, by collectives of a real job.
+    public static DeviceContext context(
+            Communicator communicator,
+            DeviceDriver driver,
+            DeviceStream stream,
+            List<DevicePlace> places) {
+        return new DeviceContext(
+                driver, stream, new CommunicatorHost(communicator), places, _ -> {});
     }
 
     private static DevicePlace place(DeviceDriver driver, byte[] identity) {
@@ -106,9 +117,12 @@ public final class CollectivesCheck implements AutoCloseable {
         if (backend instanceof DeviceBackend.SupportsAdasum adasum) {
             for (DataType dataType : DataType.values()) {
                 if (dataType.isFloatingPoint()) {
-                    adasum(adasum, dataType, 1, 1000, 0, 2048, 5000);
+                    adasum(adasum, dataType, dataType, 1, 1000, 0, 2048, 5000);
                 }
             }
+            adasum(adasum, DataType.FLOAT32, DataType.FLOAT16, 1, 1000, 5000);
+            adasum(adasum, DataType.FLOAT32, DataType.BFLOAT16, 1, 1000, 5000);
+            adasum(adasum, DataType.FLOAT64, DataType.FLOAT16, 1, 1000, 5000);
         }
     }
 
@@ -119,7 +133,8 @@ public final class CollectivesCheck implements AutoCloseable {
                 DataType.FLOAT32, DataType.FLOAT32, ReduceOp.SUM, Scale.NONE, count / 2, 5, count);
         reducescatter(DataType.FLOAT32, ReduceOp.SUM, Scale.NONE, count, 5);
         if (backend instanceof DeviceBackend.SupportsAdasum adasum) {
-            adasum(adasum, DataType.FLOAT32, count);
+            adasum(adasum, DataType.FLOAT32, DataType.FLOAT32, count);
+            adasum(adasum, DataType.FLOAT32, DataType.FLOAT16, 3L * count);
         }
     }
 
@@ -202,8 +217,12 @@ public final class CollectivesCheck implements AutoCloseable {
         }
     }
 
-    private void adasum(DeviceBackend.SupportsAdasum adasum, DataType dataType, long... counts) {
-        FusedTensors fused = new FusedTensors(dataType, counts);
+    private void adasum(
+            DeviceBackend.SupportsAdasum adasum,
+            DataType dataType,
+            DataType wireType,
+            long... counts) {
+        FusedTensors fused = new FusedTensors(dataType, wireType, counts);
         List<Tensor> expected = new ArrayList<>();
         List<Tensor> tensors = new ArrayList<>();
         for (int i = 0; i < counts.length; i++) {
@@ -219,7 +238,10 @@ public final class CollectivesCheck implements AutoCloseable {
         adasum.adasum(fused, Scale.NONE);
         for (int i = 0; i < counts.length; i++) {
             assertClose(
-                    "adasum " + Arrays.toString(counts), dataType, expected.get(i), tensors.get(i));
+                    "adasum as %s %s".formatted(wireType, Arrays.toString(counts)),
+                    wireType,
+                    expected.get(i),
+                    tensors.get(i));
         }
     }
 
