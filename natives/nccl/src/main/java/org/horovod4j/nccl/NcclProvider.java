@@ -102,14 +102,17 @@ public final class NcclProvider implements BackendProvider {
         return library() != null;
     }
 
+    /// The host id: NCCL takes ranks with different ones for ranks of different hosts.
+    @Override
+    public String processInfo() {
+        return environment.getOrDefault(HOST_ID_VARIABLE, "");
+    }
+
     @Override
     public Optional<String> obstacle(List<DevicePlace> places) {
-        if (environment.containsKey(HOST_ID_VARIABLE)) {
-            return Optional.empty();
-        }
         for (int i = 0; i < places.size(); i++) {
             for (int k = 0; k < i; k++) {
-                if (places.get(i).isSameDevice(places.get(k))) {
+                if (isConflict(places.get(i), places.get(k))) {
                     return Optional.of(
                             "ranks %d and %d use the same GPU of %s, which NCCL refuses"
                                     .formatted(
@@ -120,6 +123,11 @@ public final class NcclProvider implements BackendProvider {
             }
         }
         return Optional.empty();
+    }
+
+    private boolean isConflict(DevicePlace one, DevicePlace other) {
+        return one.isSameDevice(other)
+                && one.processInfo(name()).equals(other.processInfo(name()));
     }
 
     @Override

@@ -29,6 +29,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 
 /// Runs all collectives of a backend for devices, and compares each with the same collective of main
@@ -57,9 +58,19 @@ public final class CollectivesCheck implements AutoCloseable {
         this.size = communicator.size();
         this.provider = provider;
         HostCollectives host = new CommunicatorHost(communicator);
-        byte[] identity = driver.identity().getBytes(StandardCharsets.UTF_8);
-        List<DevicePlace> places =
-                host.allgather(identity).stream().map(bytes -> place(driver, bytes)).toList();
+        List<byte[]> identities = host.allgather(bytes(driver.identity()));
+        List<byte[]> infos = host.allgather(bytes(provider.processInfo()));
+        List<DevicePlace> places = new ArrayList<>();
+        for (int other = 0; other < size; other++) {
+            places.add(
+                    new DevicePlace(
+                            other,
+                            "host",
+                            "domain",
+                            driver.device(),
+                            text(identities.get(other)),
+                            Map.of(provider.name(), text(infos.get(other)))));
+        }
         assertThat(provider.obstacle(places)).as("obstacle").isEmpty();
         this.backend = create.apply(context(communicator, driver, stream, places));
     }
@@ -74,9 +85,12 @@ public final class CollectivesCheck implements AutoCloseable {
                 driver, stream, new CommunicatorHost(communicator), places, _ -> {});
     }
 
-    private static DevicePlace place(DeviceDriver driver, byte[] identity) {
-        return new DevicePlace(
-                0, "host", "domain", driver.device(), new String(identity, StandardCharsets.UTF_8));
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     DeviceBackend backend() {

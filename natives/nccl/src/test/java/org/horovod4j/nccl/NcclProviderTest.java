@@ -46,11 +46,35 @@ class NcclProviderTest {
                 List.of(place(3, "a", "gpu1"), place(4, "a", "gpu2"), place(5, "a", "gpu1"));
         assertThat(new NcclProvider(Map.of()).obstacle(places))
                 .hasValue("ranks 3 and 5 use the same GPU of a, which NCCL refuses");
-        assertThat(new NcclProvider(Map.of("NCCL_HOSTID", "x")).obstacle(places)).isEmpty();
+        List<DevicePlace> sameIds = List.of(place(0, "x"), place(1, "x"));
+        List<DevicePlace> oneId = List.of(place(0, "x"), place(1, ""));
+        List<DevicePlace> differentIds = List.of(place(0, "x"), place(1, "y"));
+        // whatever the process itself has: all ranks must return the same
+        for (NcclProvider provider :
+                List.of(
+                        new NcclProvider(Map.of()),
+                        new NcclProvider(Map.of("NCCL_HOSTID", "x")))) {
+            assertThat(provider.obstacle(places)).isPresent();
+            assertThat(provider.obstacle(sameIds))
+                    .hasValue("ranks 0 and 1 use the same GPU of a, which NCCL refuses");
+            assertThat(provider.obstacle(oneId)).isEmpty();
+            assertThat(provider.obstacle(differentIds)).isEmpty();
+        }
         assertThat(
                         new NcclProvider(Map.of())
                                 .obstacle(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
                 .isEmpty();
+    }
+
+    @Test
+    void publishesTheHostId() {
+        assertThat(new NcclProvider(Map.of("NCCL_HOSTID", "x")).processInfo()).isEqualTo("x");
+        assertThat(new NcclProvider(Map.of()).processInfo()).isEmpty();
+    }
+
+    private static DevicePlace place(int rank, String hostId) {
+        return new DevicePlace(
+                rank, "a", "a", Device.cuda(0), "gpu", Map.of("NCCL", hostId));
     }
 
     private static DevicePlace place(int rank, String host, String gpu) {
