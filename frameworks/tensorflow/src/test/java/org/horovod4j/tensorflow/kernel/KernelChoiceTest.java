@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
-import java.util.function.Supplier;
 
 /// Which kernels are used with which library.
 class KernelChoiceTest {
@@ -25,18 +24,23 @@ class KernelChoiceTest {
     private static final KernelChoice.Library OTHER_PLATFORM =
             new KernelChoice.Library(KNOWN.version(), "Mac OS X aarch64", KNOWN.buildId());
 
-    private static final Supplier<Optional<String>> PASSES = Optional::empty;
-    private static final Supplier<Optional<String>> FAILS = () -> Optional.of("it crashed");
-    private static final Supplier<Optional<String>> NOT_RUN =
-            () -> {
-                throw new AssertionError("the self-test runs");
-            };
+    private static Optional<String> passes() {
+        return Optional.empty();
+    }
+
+    private static Optional<String> fails() {
+        return Optional.of("it crashed");
+    }
+
+    private static Optional<String> isNotRun() {
+        throw new AssertionError("the self-test runs");
+    }
 
     @Test
     void knownBuildNeedsNoSelfTest() {
-        assertThat(KernelChoice.of(GraphKernels.AUTO, KNOWN, NOT_RUN))
+        assertThat(KernelChoice.of(GraphKernels.AUTO, KNOWN, KernelChoiceTest::isNotRun))
                 .hasToString("asynchronous kernels: they are tested with TensorFlow 2.18.0");
-        assertThat(KernelChoice.of(GraphKernels.ASYNC, KNOWN, NOT_RUN).mode())
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, KNOWN, KernelChoiceTest::isNotRun).mode())
                 .isEqualTo(KernelMode.ASYNC);
     }
 
@@ -44,10 +48,10 @@ class KernelChoiceTest {
     void selfTestDecidesAboutAnotherBuildOfAKnownVersion() {
         for (KernelChoice.Library library :
                 new KernelChoice.Library[] {OTHER_BUILD, WITHOUT_BUILD}) {
-            assertThat(KernelChoice.of(GraphKernels.AUTO, library, PASSES))
+            assertThat(KernelChoice.of(GraphKernels.AUTO, library, KernelChoiceTest::passes))
                     .hasToString(
                             "asynchronous kernels: their self-test passed with this build of TensorFlow 2.18.0");
-            assertThat(KernelChoice.of(GraphKernels.AUTO, library, FAILS))
+            assertThat(KernelChoice.of(GraphKernels.AUTO, library, KernelChoiceTest::fails))
                     .hasToString(
                             "blocking kernels: the self-test of asynchronous kernels failed: it crashed");
         }
@@ -55,36 +59,39 @@ class KernelChoiceTest {
 
     @Test
     void unknownVersionBlocksUnlessItIsForcedAndPassesTheSelfTest() {
-        assertThat(KernelChoice.of(GraphKernels.AUTO, UNKNOWN, NOT_RUN))
+        assertThat(KernelChoice.of(GraphKernels.AUTO, UNKNOWN, KernelChoiceTest::isNotRun))
                 .hasToString(
                         "blocking kernels: asynchronous kernels are tested with TensorFlow 2.18.0, not with 9.9.9; HOROVOD_TENSORFLOW_KERNELS=async tries them");
-        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, PASSES).mode())
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, KernelChoiceTest::passes).mode())
                 .isEqualTo(KernelMode.ASYNC);
-        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, FAILS).mode())
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, UNKNOWN, KernelChoiceTest::fails).mode())
                 .isEqualTo(KernelMode.BLOCKING);
     }
 
     @Test
     void otherPlatformsBlock() {
-        assertThat(KernelChoice.of(GraphKernels.ASYNC, OTHER_PLATFORM, NOT_RUN))
+        assertThat(KernelChoice.of(GraphKernels.ASYNC, OTHER_PLATFORM, KernelChoiceTest::isNotRun))
                 .hasToString(
                         "blocking kernels: asynchronous kernels need Linux amd64, but this is Mac OS X aarch64");
     }
 
     @Test
     void userMayChooseAnother() {
-        assertThat(KernelChoice.of(GraphKernels.BLOCKING, KNOWN, NOT_RUN))
+        assertThat(KernelChoice.of(GraphKernels.BLOCKING, KNOWN, KernelChoiceTest::isNotRun))
                 .hasToString("blocking kernels: set by HOROVOD_TENSORFLOW_KERNELS");
-        assertThat(KernelChoice.of(GraphKernels.FETCH, KNOWN, NOT_RUN))
+        assertThat(KernelChoice.of(GraphKernels.FETCH, KNOWN, KernelChoiceTest::isNotRun))
                 .hasToString("fetch and feed: set by HOROVOD_TENSORFLOW_KERNELS");
     }
 
     @Test
     void fallbacksAreRecognized() {
-        KernelChoice blocking = KernelChoice.of(GraphKernels.AUTO, UNKNOWN, NOT_RUN);
+        KernelChoice blocking =
+                KernelChoice.of(GraphKernels.AUTO, UNKNOWN, KernelChoiceTest::isNotRun);
         assertThat(blocking.isFallback(GraphKernels.AUTO)).isTrue();
         assertThat(blocking.isFallback(GraphKernels.BLOCKING)).isFalse();
-        assertThat(KernelChoice.of(GraphKernels.AUTO, KNOWN, NOT_RUN).isFallback(GraphKernels.AUTO))
+        assertThat(
+                        KernelChoice.of(GraphKernels.AUTO, KNOWN, KernelChoiceTest::isNotRun)
+                                .isFallback(GraphKernels.AUTO))
                 .isFalse();
     }
 
