@@ -43,7 +43,9 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
                             "How long ranks wait for each other is set by %s at the start and by %s later on."
                                     .formatted(Options.START_TIMEOUT, Options.HEARTBEAT_TIMEOUT),
                             "HOROVOD_GLOO_TIMEOUT_SECONDS"),
-                    withWarning("Jobs on Spark are set up by the methods of HvdSpark.", "HOROVOD_SPARK_*"),
+                    withWarning(
+                            "Jobs on Spark are set up by the methods of HvdSpark.",
+                            "HOROVOD_SPARK_*"),
                     withWarning(
                             "Nothing is compiled on your machine: Horovod4J runs on the JDK alone.",
                             "HOROVOD_WITH_*",

@@ -126,8 +126,7 @@ public final class NcclProvider implements BackendProvider {
     }
 
     private boolean isConflict(DevicePlace one, DevicePlace other) {
-        return one.isSameDevice(other)
-                && one.processInfo(name()).equals(other.processInfo(name()));
+        return one.isSameDevice(other) && one.processInfo(name()).equals(other.processInfo(name()));
     }
 
     @Override

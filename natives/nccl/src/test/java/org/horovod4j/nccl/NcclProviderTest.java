@@ -51,9 +51,7 @@ class NcclProviderTest {
         List<DevicePlace> differentIds = List.of(place(0, "x"), place(1, "y"));
         // whatever the process itself has: all ranks must return the same
         for (NcclProvider provider :
-                List.of(
-                        new NcclProvider(Map.of()),
-                        new NcclProvider(Map.of("NCCL_HOSTID", "x")))) {
+                List.of(new NcclProvider(Map.of()), new NcclProvider(Map.of("NCCL_HOSTID", "x")))) {
             assertThat(provider.obstacle(places)).isPresent();
             assertThat(provider.obstacle(sameIds))
                     .hasValue("ranks 0 and 1 use the same GPU of a, which NCCL refuses");
@@ -73,8 +71,7 @@ class NcclProviderTest {
     }
 
     private static DevicePlace place(int rank, String hostId) {
-        return new DevicePlace(
-                rank, "a", "a", Device.cuda(0), "gpu", Map.of("NCCL", hostId));
+        return new DevicePlace(rank, "a", "a", Device.cuda(0), "gpu", Map.of("NCCL", hostId));
     }
 
     private static DevicePlace place(int rank, String host, String gpu) {
