@@ -28,7 +28,7 @@ final class PlainRing {
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int number = Integer.parseInt(arguments[0]);
-        String[] hosts = arguments[1].split(",");
+        String[] hosts = arguments[1].split(",", -1);
         int port = Integer.parseInt(arguments[2]);
         int byteSize = Integer.parseInt(arguments[3]);
         long toSend = 2L * (hosts.length - 1) * byteSize / hosts.length;

@@ -53,6 +53,8 @@ public interface DeviceBackend extends AutoCloseable {
 
     /// Concatenates the rows of all ranks, tensor by tensor.
     interface SupportsAllgather extends DeviceBackend {
+        /// Gathers all tensors.
+        ///
         /// @param outputs with the rows of all ranks, by rank; one per input
         /// @param rows the rows of each rank and tensor: `rows[rank][tensor]`
         void allgather(List<Tensor> inputs, List<Tensor> outputs, long[][] rows);
@@ -63,6 +65,8 @@ public interface DeviceBackend extends AutoCloseable {
     }
 
     interface SupportsAlltoall extends DeviceBackend {
+        /// Sends rows to every rank.
+        ///
         /// @param splits the number of rows of `input` for each rank
         /// @param output for the rows of all ranks, by rank
         /// @param receivedSplits the number of rows of `output` from each rank

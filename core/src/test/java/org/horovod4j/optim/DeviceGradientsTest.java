@@ -1,10 +1,10 @@
 package org.horovod4j.optim;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.testing.DeviceWorlds.hostValues;
 import static org.horovod4j.testing.DeviceWorlds.launch;
 import static org.horovod4j.testing.DeviceWorlds.onDevice;
 import static org.horovod4j.testing.DeviceWorlds.read;
-import static org.horovod4j.testing.DeviceWorlds.values;
 import static org.horovod4j.testing.DeviceWorlds.write;
 
 import org.horovod4j.Communicator;
@@ -65,7 +65,7 @@ class DeviceGradientsTest {
             return switch (reduced[parameter]) {
                 case Gradient.Dense(Tensor tensor) when tensor.device().isHost() ->
                         tensor.toFloatArray();
-                case Gradient.Dense(Tensor tensor) -> values(comm, tensor.readyOn(stream));
+                case Gradient.Dense(Tensor tensor) -> hostValues(comm, tensor.readyOn(stream));
                 case Gradient.Sparse(SparseTensor sparse) ->
                         new SparseResult.Rows(sparse).toDense().toFloatArray();
             };

@@ -1,10 +1,10 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.horovod4j.testing.DeviceWorlds.hostValues;
 import static org.horovod4j.testing.DeviceWorlds.launch;
 import static org.horovod4j.testing.DeviceWorlds.onDevice;
 import static org.horovod4j.testing.DeviceWorlds.stream;
-import static org.horovod4j.testing.DeviceWorlds.values;
 import static org.horovod4j.testing.DeviceWorlds.write;
 
 import org.horovod4j.AllreduceOptions;
@@ -66,7 +66,7 @@ class DeviceIT {
                 for (int i = 0; i < TENSORS; i++) {
                     float[] expected = new float[1000 * i + 1];
                     Arrays.fill(expected, 2 * (step + i) + 1);
-                    assertThat(values(comm, gradients.get(i).readyOn(framework)))
+                    assertThat(hostValues(comm, gradients.get(i).readyOn(framework)))
                             .isEqualTo(expected);
                 }
             }

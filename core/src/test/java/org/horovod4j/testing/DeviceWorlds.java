@@ -21,6 +21,8 @@ public final class DeviceWorlds {
         return of(World.of(size), _ -> List.of(backends));
     }
 
+    /// Ranks that may have different backends.
+    ///
     /// @param backends of each rank
     public static World of(World world, IntFunction<List<BackendProvider>> backends) {
         return world.withDevices(
@@ -67,7 +69,7 @@ public final class DeviceWorlds {
         return copy;
     }
 
-    public static float[] values(Communicator comm, Tensor tensor) {
+    public static float[] hostValues(Communicator comm, Tensor tensor) {
         return onHost(comm, tensor).toFloatArray();
     }
 

@@ -14,6 +14,7 @@ import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
+import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -39,7 +40,7 @@ public final class FakeBackendProvider implements BackendProvider {
     private volatile boolean available = true;
     private volatile String obstacle = "";
     private volatile String processInfo = "";
-    private volatile RuntimeException asynchronousError;
+    private volatile @Nullable RuntimeException asynchronousError;
     private volatile String abortError = "";
     private volatile LaunchHook beforeLaunch = (_, _) -> {};
     private volatile LaunchHook afterLaunch = (_, _) -> {};
@@ -188,7 +189,8 @@ public final class FakeBackendProvider implements BackendProvider {
         /// Waits for the values of all ranks.
         ///
         /// @return null if it is aborted
-        double[][] exchange(long number, int rank, double[] mine, BooleanSupplier isAborted) {
+        double @Nullable [][] exchange(
+                long number, int rank, double[] mine, BooleanSupplier isAborted) {
             double[][] all = exchanges.computeIfAbsent(number, _ -> new double[size][]);
             synchronized (all) {
                 all[rank] = mine;
@@ -285,7 +287,7 @@ public final class FakeBackendProvider implements BackendProvider {
                                                         address, count * dataType.byteSize()),
                                                 dataType,
                                                 Shape.of(count));
-                                double[][] all =
+                                double @Nullable [][] all =
                                         group.exchange(
                                                 current, rank, values(memory), () -> aborted);
                                 if (all != null) {

@@ -4,6 +4,7 @@ import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.HorovodException;
 import org.horovod4j.spi.DeviceEvent;
+import org.jspecify.annotations.Nullable;
 
 import java.util.Map;
 import java.util.Objects;
@@ -22,7 +23,7 @@ final class FakeStream {
 
     private final DeviceStream stream;
     private final ExecutorService thread;
-    private volatile Throwable failure;
+    private volatile @Nullable Throwable failure;
 
     private FakeStream(DeviceStream stream) {
         this.stream = stream;
@@ -64,10 +65,11 @@ final class FakeStream {
         FakeEvent event = new FakeEvent();
         thread.execute(
                 () -> {
-                    if (failure == null) {
+                    Throwable failed = failure;
+                    if (failed == null) {
                         event.reached.complete(true);
                     } else {
-                        event.reached.completeExceptionally(failure);
+                        event.reached.completeExceptionally(failed);
                     }
                 });
         return event;

@@ -35,6 +35,7 @@ public final class LaunchException extends HorovodException {
     /// The function threw on a rank.
     ///
     /// @param loader of the classes of the launching program
+    @SuppressWarnings("exports") // only for the module of Spark, which sees ThrownException
     public static LaunchException threw(
             int rank, String host, ThrownException thrown, ClassLoader loader) {
         return new LaunchException(

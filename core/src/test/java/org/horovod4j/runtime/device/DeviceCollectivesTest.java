@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 import static org.horovod4j.testing.DeviceWorlds.device;
+import static org.horovod4j.testing.DeviceWorlds.hostValues;
 import static org.horovod4j.testing.DeviceWorlds.onDevice;
 import static org.horovod4j.testing.DeviceWorlds.onHost;
-import static org.horovod4j.testing.DeviceWorlds.values;
 
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.AlltoallOptions;
@@ -59,7 +59,7 @@ class DeviceCollectivesTest {
                             Tensor sum = comm.allreduce("sum", tensor, ReduceOp.SUM);
                             assertThat(sum).isSameAs(tensor);
                             assertThat(sum.device()).isEqualTo(device(comm));
-                            assertThat(values(comm, sum)).containsExactly(3, 3, -6);
+                            assertThat(hostValues(comm, sum)).containsExactly(3, 3, -6);
 
                             Tensor average = onDevice(comm, comm.rank(), 6);
                             Tensor output = onDevice(comm, 0, 0);
@@ -68,8 +68,8 @@ class DeviceCollectivesTest {
                                     average,
                                     output,
                                     AllreduceOptions.average().withPrescale(2).withPostscale(10));
-                            assertThat(values(comm, output)).containsExactly(20, 120);
-                            assertThat(values(comm, average)).containsExactly(comm.rank(), 6);
+                            assertThat(hostValues(comm, output)).containsExactly(20, 120);
+                            assertThat(hostValues(comm, average)).containsExactly(comm.rank(), 6);
                         });
         assertThat(fake.launches()).hasSize(backend.equals("FAKE") ? 6 : 0);
     }
@@ -107,14 +107,14 @@ class DeviceCollectivesTest {
                             }
                             Tensor tensor = onDevice(comm, mine);
                             comm.allreduce("one", tensor, ReduceOp.SUM);
-                            assertThat(values(comm, tensor)).isEqualTo(expected);
+                            assertThat(hostValues(comm, tensor)).isEqualTo(expected);
 
                             Tensor halves = onDevice(comm, mine);
                             comm.allreduce(
                                     "half",
                                     halves,
                                     AllreduceOptions.sum().withCompressor(Compression.FP16));
-                            assertThat(values(comm, halves)).isEqualTo(expected);
+                            assertThat(hostValues(comm, halves)).isEqualTo(expected);
                         });
     }
 
@@ -132,8 +132,9 @@ class DeviceCollectivesTest {
                                             .withPostscale(100)
                                             .withCompressor(Compression.FP16);
                             comm.allreduce("half", tensor, options);
-                            assertThat(values(comm, tensor)[0]).isEqualTo(140_000, within(100f));
-                            assertThat(values(comm, tensor)[1]).isEqualTo(2, within(0.01f));
+                            assertThat(hostValues(comm, tensor)[0])
+                                    .isEqualTo(140_000, within(100f));
+                            assertThat(hostValues(comm, tensor)[1]).isEqualTo(2, within(0.01f));
                         });
         if (backend.equals("FAKE")) {
             assertThat(fake.launches())
@@ -154,11 +155,12 @@ class DeviceCollectivesTest {
                                     comm.allgather(
                                             "allgather", onDevice(comm, rows).reshape(rank, 2));
                             assertThat(gathered.shape()).isEqualTo(Shape.of(3, 2));
-                            assertThat(values(comm, gathered)).containsExactly(1, 1, 2, 2, 2, 2);
+                            assertThat(hostValues(comm, gathered))
+                                    .containsExactly(1, 1, 2, 2, 2, 2);
 
                             Tensor tensor = onDevice(comm, rank, rank + 1);
                             comm.broadcast("broadcast", tensor, 1);
-                            assertThat(values(comm, tensor)).containsExactly(1, 2);
+                            assertThat(hostValues(comm, tensor)).containsExactly(1, 2);
 
                             AlltoallResult exchanged =
                                     comm.alltoall(
@@ -169,12 +171,12 @@ class DeviceCollectivesTest {
                             switch (rank) {
                                 case 0 -> {
                                     assertThat(exchanged.receivedSplits()).containsExactly(1, 1, 1);
-                                    assertThat(values(comm, exchanged.tensor()))
+                                    assertThat(hostValues(comm, exchanged.tensor()))
                                             .containsExactly(0, 10, 20);
                                 }
                                 case 1 -> assertThat(exchanged.tensor().elementCount()).isZero();
                                 default ->
-                                        assertThat(values(comm, exchanged.tensor()))
+                                        assertThat(hostValues(comm, exchanged.tensor()))
                                                 .containsExactly(1, 2, 11, 12, 21, 22);
                             }
 
@@ -183,7 +185,7 @@ class DeviceCollectivesTest {
                                             "reducescatter",
                                             onDevice(comm, 1, 2, 3, 4),
                                             ReducescatterOptions.average());
-                            assertThat(values(comm, mine))
+                            assertThat(hostValues(comm, mine))
                                     .containsExactly(
                                             rank == 0
                                                     ? new float[] {1, 2}
@@ -203,7 +205,7 @@ class DeviceCollectivesTest {
                             Tensor tensor = onDevice(comm, mine);
                             comm.allreduce("host", mine, ReduceOp.ADASUM);
                             comm.allreduce("device", tensor, ReduceOp.ADASUM);
-                            assertThat(values(comm, tensor)).isEqualTo(mine);
+                            assertThat(hostValues(comm, tensor)).isEqualTo(mine);
                         });
     }
 
@@ -227,7 +229,7 @@ class DeviceCollectivesTest {
                                                     ReduceOp.SUM));
                                 }
                                 for (int i = 0; i < 4; i++) {
-                                    assertThat(values(comm, handles.get(2 * i).join()))
+                                    assertThat(hostValues(comm, handles.get(2 * i).join()))
                                             .containsExactly(2 * i + 1, 2 * step);
                                     assertThat(handles.get(2 * i + 1).join().toFloatArray())
                                             .containsExactly(2 * i, 2 * step);
@@ -269,7 +271,8 @@ class DeviceCollectivesTest {
                                     handles.add(submit(comm, "extra"));
                                 }
                                 for (Handle<Tensor> handle : handles) {
-                                    assertThat(values(comm, handle.join())).containsExactly(3, 3);
+                                    assertThat(hostValues(comm, handle.join()))
+                                            .containsExactly(3, 3);
                                 }
                             }
                         });
@@ -292,14 +295,17 @@ class DeviceCollectivesTest {
                             if (comm.rank() == 0) {
                                 Tensor sum = onDevice(comm, 5, 7);
                                 comm.allreduce("sum", sum, ReduceOp.SUM);
-                                assertThat(values(comm, sum)).containsExactly(5, 7);
+                                assertThat(hostValues(comm, sum)).containsExactly(5, 7);
                                 Tensor least = onDevice(comm, 5, 7);
                                 comm.allreduce("min", least, ReduceOp.MIN);
-                                assertThat(values(comm, least)).containsExactly(5, 7);
+                                assertThat(hostValues(comm, least)).containsExactly(5, 7);
                                 Tensor product = onDevice(comm, 5, 7);
                                 comm.allreduce("product", product, ReduceOp.PRODUCT);
-                                assertThat(values(comm, product)).containsExactly(5, 7);
-                                assertThat(values(comm, comm.allgather("all", onDevice(comm, 3))))
+                                assertThat(hostValues(comm, product)).containsExactly(5, 7);
+                                assertThat(
+                                                hostValues(
+                                                        comm,
+                                                        comm.allgather("all", onDevice(comm, 3))))
                                         .containsExactly(3);
                             }
                             comm.join();
@@ -353,11 +359,11 @@ class DeviceCollectivesTest {
                             var pair = comm.addProcessSet(0, 2);
                             Tensor all = onDevice(comm, 1);
                             comm.allreduce("all", all, ReduceOp.SUM);
-                            assertThat(values(comm, all)).containsExactly(3);
+                            assertThat(hostValues(comm, all)).containsExactly(3);
                             if (comm.rank() != 1) {
                                 Tensor two = onDevice(comm, 1);
                                 pair.communicator().allreduce("two", two, ReduceOp.SUM);
-                                assertThat(values(comm, two)).containsExactly(2);
+                                assertThat(hostValues(comm, two)).containsExactly(2);
                             }
                             comm.removeProcessSet(pair);
                         });
@@ -385,7 +391,7 @@ class DeviceCollectivesTest {
                             // Nothing was launched, and the ranks continue.
                             Tensor next = onDevice(comm, 1);
                             comm.allreduce("next", next, ReduceOp.SUM);
-                            assertThat(values(comm, next)).containsExactly(3);
+                            assertThat(hostValues(comm, next)).containsExactly(3);
                         });
     }
 

@@ -2,11 +2,11 @@ package org.horovod4j.runtime.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.horovod4j.testing.DeviceWorlds.hostValues;
 import static org.horovod4j.testing.DeviceWorlds.launch;
 import static org.horovod4j.testing.DeviceWorlds.onDevice;
 import static org.horovod4j.testing.DeviceWorlds.read;
 import static org.horovod4j.testing.DeviceWorlds.stream;
-import static org.horovod4j.testing.DeviceWorlds.values;
 import static org.horovod4j.testing.DeviceWorlds.write;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -68,7 +68,7 @@ class DeviceStreamsTest {
                                     .isInstanceOf(OperationTimeoutException.class);
                             assertThat(sum.isDone()).isFalse();
                             computed.countDown();
-                            assertThat(values(comm, sum.join())).containsExactly(1, 2);
+                            assertThat(hostValues(comm, sum.join())).containsExactly(1, 2);
                             assertThat(sum.isDone()).isTrue();
                             later.countDown();
                         });
@@ -310,7 +310,7 @@ class DeviceStreamsTest {
                             assertThatThrownBy(() -> sum.join(Duration.ofMillis(30)))
                                     .isInstanceOf(OperationTimeoutException.class);
                             used.countDown();
-                            assertThat(values(comm, sum.join())).containsExactly(2);
+                            assertThat(hostValues(comm, sum.join())).containsExactly(2);
                             assertThat(seen.get()).containsExactly(5);
                         });
     }

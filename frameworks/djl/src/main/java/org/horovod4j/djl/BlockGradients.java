@@ -190,7 +190,7 @@ final class BlockGradients implements SparseGradients {
         Tensor slice = slices[parameter];
         boolean isMoved = slice != null && access.moveInto(gradient, slice);
         Optional<Tensor> memory = memory(gradient);
-        if (isMoved && memory.isPresent()) {
+        if (slice != null && isMoved && memory.isPresent()) {
             return ready(slice, memory.get());
         }
         if (memory.isPresent() && isDefined(parameters.array(parameter))) {
