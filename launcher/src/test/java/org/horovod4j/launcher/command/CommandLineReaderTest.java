@@ -377,7 +377,7 @@ class CommandLineReaderTest {
                 "--no-hierarchical-allreduce | inside each host first",
                 "--hierarchical-allgather   | inside each host first",
                 "--torus-allreduce          | HOROVOD_ALLREDUCE_ALGORITHM",
-                "--num-nccl-streams 2       | there are no NCCL streams",
+                "--num-nccl-streams 2       | one stream",
                 "--mpi-threads-disable      | HOROVOD_TRANSPORT",
                 "--gloo-timeout-seconds 60  | HOROVOD_START_TIMEOUT",
                 "--disable-cache            | nothing is cached",
