@@ -100,7 +100,7 @@ final class DeviceMonitor {
         return true;
     }
 
-    /// The thread goes on if this fails too: the other batches must end.
+    /// The thread continues if this fails too, because other batches must end.
     private void failAndReport(HorovodException reason) {
         Cleanup cleanup = new Cleanup();
         if (!failBatches(reason, cleanup)) {

@@ -74,7 +74,7 @@ public final class GpuTrainingBenchmark {
         }
     }
 
-    /// A single rank has nobody to wait for.
+    /// A single rank waits for no other rank.
     private List<TrainingMode> modes() {
         return comm.size() == 1
                 ? List.of(TrainingMode.INDEPENDENT, TrainingMode.DEFAULT)
