@@ -15,6 +15,7 @@ rounds=5
 seconds=0.5
 nps="$(process_counts | paste -sd,)"
 oversubscribe=
+only= # the programs to run; empty for all
 transports=shm,tcp
 sizes=4,64,1K,16K,64K,256K,1M,4M,16M,64M,256M
 metric_size_max=1048576 # leaving the plan does not matter for tensors that take longer
@@ -22,13 +23,14 @@ metric_size_max=1048576 # leaving the plan does not matter for tensors that take
 usage() {
     cat <<END
 usage: benchmarks/run.sh [--quick] [--rounds n] [--np 2,4] [--oversubscribe] [--transport shm,tcp]
-                         [--sizes 4,64K,16M] [--seed n]
+                         [--sizes 4,64K,16M] [--programs ours-native,openmpi] [--seed n]
   --quick          two rounds, six sizes, shorter timing: a fifth of the time
   --rounds         how often each program takes its turn (default $rounds)
   --np             numbers of processes (default $nps: up to the cores of this machine)
   --oversubscribe  also more processes than cores: a quarter more, at least two
   --transport      shm, tcp or both (default $transports)
   --sizes          bytes of the tensor, K and M for KiB and MiB (default $sizes)
+  --programs       only these, of those that a round lists (default: all)
   --seed           determines the order of programs in each round (default: random, printed)
 END
 }
@@ -45,6 +47,7 @@ while [ $# -gt 0 ]; do
         --np) nps="$2" ;;
         --transport) transports="$2" ;;
         --sizes) sizes="$2" ;;
+        --programs) only="$2" ;;
         --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
@@ -183,6 +186,8 @@ select_programs() { # transport
             *) programs+=("$peer") ;;
         esac
     done
+    [ -z "$only" ] || mapfile -t programs < <(printf '%s\n' "${programs[@]}" | grep -xF "${only//,/$'\n'}")
+    [ ${#programs[@]} -gt 0 ] || die "--programs $only: none of them supports $1, or none is installed"
 }
 
 run_program() { # program np transport round

@@ -9,18 +9,21 @@ seconds=0.2
 tuned_rounds=10
 nps=2,4
 works=resnet,tiny,one,overlap
+settings=unlocked,uncached,autotune
 
 usage() {
     cat <<END
 usage: benchmarks/runtime.sh [--quick] [--rounds n] [--turns n] [--np 2,4]
-           [--work resnet,tiny,one,overlap,graph-resnet,graph-tiny] [--seed n]
-  --quick   two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
-  --rounds  how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
-  --turns   how many turns each variant has in a job (default $turns)
-  --np      numbers of processes (default $nps)
-  --work    what to reduce (default $works); graph- through a TensorFlow graph
-  --seed    determines the order of jobs in each round and of variants in each turn (default: random,
-            printed)
+           [--work resnet,tiny,one,overlap,graph-resnet,graph-tiny]
+           [--settings unlocked,uncached,autotune] [--seed n]
+  --quick     two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
+  --rounds    how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
+  --turns     how many turns each variant has in a job (default $turns)
+  --np        numbers of processes (default $nps)
+  --work      what to reduce (default $works); graph- through a TensorFlow graph
+  --settings  which settings of a whole job to compare with none (default $settings; or none)
+  --seed      determines the order of jobs in each round and of variants in each turn (default: random,
+              printed)
 END
 }
 
@@ -35,6 +38,7 @@ while [ $# -gt 0 ]; do
         --turns) turns="$2" ;;
         --np) nps="$2" ;;
         --work) works="$2" ;;
+        --settings) settings="$2" ;;
         --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
@@ -155,6 +159,7 @@ jobs_of() { # work
     local variant=async-native setting
     [ "$1" != one ] || variant=flat-native
     for setting in unlocked uncached; do
+        [[ ",$settings," == *",$setting,"* ]] || continue
         echo "$variant+without-$setting $variant+$setting"
     done
 }
@@ -186,6 +191,9 @@ trap 'rm -rf "$scratch"' EXIT
 
 for work in ${works//,/ }; do
     [[ "$work" =~ ^(resnet|tiny|one|overlap|graph-resnet|graph-tiny)$ ]] || die "there is no work '$work'; see --help"
+done
+for setting in ${settings//,/ }; do
+    [[ "$setting" =~ ^(unlocked|uncached|autotune|none)$ ]] || die "there is no setting '$setting'; see --help"
 done
 start_order
 build
@@ -223,7 +231,7 @@ all_rounds() { # count function
 }
 
 all_rounds "$rounds" round
-all_rounds "$tuned_rounds" tuned_round
+[[ ",$settings," != *,autotune,* ]] || all_rounds "$tuned_rounds" tuned_round
 
 "$java" -cp "$classpath" org.horovod4j.benchmarks.runtime.RuntimeReport "$csv" "$results.md"
 say "the same as Markdown: $results.md"

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 
 /// Times an in-place allreduce of floats for several sizes, and appends a [Result] for each size to
 /// a file.
@@ -32,6 +33,11 @@ public final class AllreduceBenchmark {
     private static final int OPERATIONS_PER_METRIC = 100;
 
     private static final String TENSOR_NAME = "values";
+
+    /// Larger tensors take the time of memory, so the code around them matters little.
+    private static final int WARM_UP_BYTES_MAX = 1 << 20;
+
+    private static final int WARM_UPS_MAX = 8;
 
     private final Communicator comm;
     private final CollectiveTimer timer;
@@ -64,6 +70,7 @@ public final class AllreduceBenchmark {
         try {
             Communicator comm = Hvd.communicator();
             AllreduceBenchmark benchmark = new AllreduceBenchmark(comm, timed, withMetric);
+            benchmark.warmUp(kind, byteSizes);
             for (int byteSize : byteSizes) {
                 Tensor tensor = kind.allocate(comm, byteSize / Float.BYTES);
                 Percentiles micros =
@@ -77,6 +84,31 @@ public final class AllreduceBenchmark {
         } finally {
             Hvd.shutdown();
         }
+    }
+
+    /// Repeats small operations until the compilers of all ranks are idle. With a rank on every core,
+    /// they slow down the first seconds of a job.
+    private void warmUp(MemoryKind kind, int[] byteSizes) throws IOException {
+        List<Tensor> tensors =
+                Arrays.stream(byteSizes)
+                        .filter(byteSize -> byteSize <= WARM_UP_BYTES_MAX)
+                        .mapToObj(byteSize -> kind.allocate(comm, byteSize / Float.BYTES))
+                        .toList();
+        if (tensors.isEmpty()) {
+            return;
+        }
+        long start = System.nanoTime();
+        double compiling =
+                JitWarmUp.of(comm).run(() -> tensors.forEach(this::warmUp), WARM_UPS_MAX);
+        if (comm.rank() == 0) {
+            System.err.printf(
+                    "warm-up of %.1f s; in the end compilers were at work for %.1f %% of the time%n",
+                    (System.nanoTime() - start) * 1e-9, 100 * compiling);
+        }
+    }
+
+    private void warmUp(Tensor tensor) {
+        double _ = timer.warmUp(() -> comm.allreduce(TENSOR_NAME, tensor, ReduceOp.SUM));
     }
 
     /// Checks the sums before and after the timing. After it the runtime is in the state that was

@@ -13,15 +13,8 @@ import java.time.Duration;
 /// agreed on. All ranks therefore make the same number of calls, and none waits for a call that
 /// another rank does not make.
 final class CollectiveTimer {
-    /// Enough calls for the JIT compiler to compile the rare branches too.
-    private static final long WARM_UP_CALLS = 50_000;
-
-    /// Large tensors need few calls, but some time to warm up pages, caches and buffers.
-    private static final double WARM_UP_SECONDS = 1;
-
-    /// Limits the warm-up if 50,000 calls would take minutes. The code is compiled well before
-    /// that.
-    private static final double WARM_UP_SECONDS_MAX = 3;
+    /// The code was compiled before, see [JitWarmUp]. This is for pages, caches and buffers.
+    private static final double WARM_UP_SECONDS = 0.2;
 
     private static final int BATCHES_MIN = 5;
     private static final int BATCHES_MAX = 25;
@@ -46,22 +39,16 @@ final class CollectiveTimer {
         return Percentiles.of(samples);
     }
 
-    /// Doubles the batch until the code is warm. Returns the seconds per call in the last batch.
-    private double warmUp(Runnable collective) {
+    /// Doubles the batch until all batches together took 0.2 s. Returns the seconds per call in the
+    /// last one.
+    double warmUp(Runnable collective) {
         double spent = 0;
         double each = 0;
-        long done = 0;
-        for (long calls = 1; !isWarm(spent, done); calls *= 2) {
+        for (long calls = 1; spent < WARM_UP_SECONDS; calls *= 2) {
             each = batch(collective, calls);
             spent += each * calls;
-            done += calls;
         }
         return each;
-    }
-
-    private static boolean isWarm(double seconds, long calls) {
-        return seconds >= WARM_UP_SECONDS
-                && (calls >= WARM_UP_CALLS || seconds >= WARM_UP_SECONDS_MAX);
     }
 
     /// Seconds per call on the slowest rank, measured over `calls` consecutive calls.

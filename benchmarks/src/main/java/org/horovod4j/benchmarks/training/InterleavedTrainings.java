@@ -1,6 +1,7 @@
 package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.benchmarks.JitWarmUp;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -4,8 +4,8 @@ import ai.djl.Device;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.JitWarmUp;
 import org.horovod4j.benchmarks.training.InterleavedTrainings;
-import org.horovod4j.benchmarks.training.JitWarmUp;
 import org.horovod4j.benchmarks.training.ReportNotes;
 import org.horovod4j.benchmarks.training.TrainingMode;
 import org.horovod4j.optim.OverlapTiming;

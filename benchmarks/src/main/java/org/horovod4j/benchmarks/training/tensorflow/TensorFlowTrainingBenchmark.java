@@ -2,8 +2,8 @@ package org.horovod4j.benchmarks.training.tensorflow;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.JitWarmUp;
 import org.horovod4j.benchmarks.training.InterleavedTrainings;
-import org.horovod4j.benchmarks.training.JitWarmUp;
 import org.horovod4j.benchmarks.training.TrainingMode;
 
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package org.horovod4j.benchmarks.training;
+package org.horovod4j.benchmarks;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;

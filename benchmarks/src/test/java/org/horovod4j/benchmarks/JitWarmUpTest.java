@@ -1,4 +1,4 @@
-package org.horovod4j.benchmarks.training;
+package org.horovod4j.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
