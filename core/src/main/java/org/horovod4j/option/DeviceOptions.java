@@ -1,5 +1,6 @@
 package org.horovod4j.option;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -44,13 +45,19 @@ public final class DeviceOptions {
     }
 
     static List<Option<?>> all() {
+        List<Option<?>> all = new ArrayList<>(backends());
+        all.add(NCCL_LIBRARY);
+        return all;
+    }
+
+    /// Those that name a backend.
+    static List<Option<String>> backends() {
         return List.of(
                 GPU_OPERATIONS,
                 GPU_ALLREDUCE,
                 GPU_ALLGATHER,
                 GPU_BROADCAST,
                 GPU_ALLTOALL,
-                GPU_REDUCESCATTER,
-                NCCL_LIBRARY);
+                GPU_REDUCESCATTER);
     }
 }

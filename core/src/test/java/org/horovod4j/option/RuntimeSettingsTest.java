@@ -75,6 +75,8 @@ class RuntimeSettingsTest {
                                         Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "6"),
                                         Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", ".1"),
                                         Map.entry("HOROVOD_AUTOTUNE_FILE", "best"),
+                                        Map.entry("HOROVOD_GPU_OPERATIONS", "Nccl"),
+                                        Map.entry("HOROVOD_NCCL_LIBRARY", "/opt/nccl"),
                                         Map.entry("HOROVOD_LOG_LEVEL", "Error"),
                                         Map.entry("HOROVOD_LOG_HIDE_TIME", "1"))))
                 .isEqualTo(
@@ -96,7 +98,7 @@ class RuntimeSettingsTest {
                                         true, Path.of("log.csv"), 0, 4, 6, Path.of("best")),
                                 new LogSettings(LogLevel.ERROR, false),
                                 FrameworkSettings.DEFAULT,
-                                new DeviceSettings(Map.of())));
+                                new DeviceSettings(Map.of("HOROVOD_GPU_OPERATIONS", "NCCL"))));
     }
 
     @ParameterizedTest
