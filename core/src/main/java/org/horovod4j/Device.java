@@ -14,7 +14,7 @@ public record Device(Kind kind, int index) {
     public enum Kind {
         /// Main memory.
         HOST,
-        /// The memory of a GPU of NVIDIA. Its collectives are in `horovod4j-cuda`.
+        /// The memory of an NVIDIA GPU. Its collectives are in `horovod4j-cuda`.
         CUDA;
 
         /// As in `cuda`.

@@ -81,10 +81,11 @@ final class FixedLaunch extends JobLaunch {
         if (found < needed && !mayShare) {
             throw new ConfigurationException(
                     """
-                    %s has %s of NVIDIA, but the job file asks for %d there (resources.gpus).
+                    %s has %s, but the job file asks for %d there (resources.gpus).
                     Lower resources.gpus, or use other hosts. With --share-gpus, ranks share the GPUs that \
                     there are."""
-                            .formatted(slot.host(), MessageText.count(found, "GPU"), needed));
+                            .formatted(
+                                    slot.host(), MessageText.count(found, "NVIDIA GPU"), needed));
         }
     }
 

@@ -38,11 +38,11 @@ record GpuAssignment(ToIntFunction<String> gpus, List<String> listed, int perRan
         if (found < needed) {
             throw new ConfigurationException(
                     """
-                    %s has %s of NVIDIA%s, but its %s with --gpus-per-rank %d need %d.
+                    %s has %s%s, but its %s with --gpus-per-rank %d need %d.
                     Start fewer ranks there, ask for fewer GPUs per rank, or leave --gpus-per-rank out."""
                             .formatted(
                                     host,
-                                    MessageText.count(found, "GPU"),
+                                    MessageText.count(found, "NVIDIA GPU"),
                                     listed.isEmpty() ? "" : " in " + VARIABLE,
                                     MessageText.count(ranks, "rank"),
                                     perRank,

@@ -53,7 +53,7 @@ class ConfigurationFilesIT {
             assertThat(launcher.stdout()).isEmpty();
             assertThat(launcher.stderr().lines().findFirst().orElseThrow())
                     .matches(
-                            "horovodrun: localhost has \\d+ GPUs? of NVIDIA, but the job file asks for 99 there .*");
+                            "horovodrun: localhost has \\d+ NVIDIA GPUs?, but the job file asks for 99 there .*");
         }
         try (LauncherProcess launcher = LauncherProcess.start("--job", job, "--share-gpus")) {
             assertThat(launcher.exitCode()).isZero();

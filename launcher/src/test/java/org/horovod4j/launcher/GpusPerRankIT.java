@@ -49,7 +49,7 @@ class GpusPerRankIT {
             assertThat(launcher.stdout()).isEmpty();
             assertThat(launcher.stderr())
                     .startsWith(
-                            "horovodrun: localhost has 3 GPUs of NVIDIA in CUDA_VISIBLE_DEVICES, but its"
+                            "horovodrun: localhost has 3 NVIDIA GPUs in CUDA_VISIBLE_DEVICES, but its"
                                     + " 2 ranks with --gpus-per-rank 2 need 4.\n");
         }
     }
@@ -61,7 +61,7 @@ class GpusPerRankIT {
             assertThat(launcher.exitCode()).isEqualTo(HorovodRun.USAGE);
             assertThat(launcher.stderr().lines().findFirst().orElseThrow())
                     .matches(
-                            "horovodrun: localhost has \\d+ GPUs? of NVIDIA, but its 1 rank with"
+                            "horovodrun: localhost has \\d+ NVIDIA GPUs?, but its 1 rank with"
                                     + " --gpus-per-rank 1000 need 1000\\.");
         }
     }

@@ -65,7 +65,7 @@ class JobVariablesTest {
         assertThatThrownBy(() -> variables.of(new Worker(8, "a", 2), 7, 2, false))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageStartingWith(
-                        "a has 4 GPUs of NVIDIA, but its 3 ranks with --gpus-per-rank 2 need 6.");
+                        "a has 4 NVIDIA GPUs, but its 3 ranks with --gpus-per-rank 2 need 6.");
     }
 
     @Test

@@ -15,7 +15,7 @@ import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 
-/// The part of libtorch for GPUs of NVIDIA: streams, and tensors in memory that others allocated.
+/// The part of libtorch for NVIDIA GPUs: streams, and tensors in memory that others allocated.
 ///
 /// Nothing here waits for a GPU. Copies are launched on the current stream of the calling thread, on
 /// which libtorch launches all its work: so what libtorch launched before runs before them.

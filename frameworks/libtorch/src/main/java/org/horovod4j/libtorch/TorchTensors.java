@@ -195,7 +195,7 @@ public final class TorchTensors {
         return queryLong("aoti_torch_get_data_ptr", dataPointer, tensor);
     }
 
-    /// Whether a tensor is in the memory of a GPU of NVIDIA.
+    /// Whether a tensor is in the memory of an NVIDIA GPU.
     public boolean isOnCuda(long tensor) {
         return queryLong("aoti_torch_get_device_type", deviceType, tensor) == CUDA;
     }

@@ -290,11 +290,11 @@ public final class BuildReport {
                     ? Finding.missing(name, problem)
                     : Finding.found(
                             name,
-                            "Java %s, %s, %s of NVIDIA"
+                            "Java %s, %s, %s"
                                     .formatted(
                                             machine.java(),
                                             MessageText.count(machine.processors(), "processor"),
-                                            MessageText.count(machine.gpus(), "GPU")));
+                                            MessageText.count(machine.gpus(), "NVIDIA GPU")));
         }
     }
 

@@ -20,7 +20,7 @@ record OwnModule(String artifact, String className, String purpose) {
                     new OwnModule(
                             "horovod4j-cuda",
                             "org.horovod4j.cuda.CudaDeviceProvider",
-                            "tensors on GPUs of NVIDIA"),
+                            "tensors on NVIDIA GPUs"),
                     new OwnModule(
                             "horovod4j-nccl",
                             "org.horovod4j.nccl.NcclProvider",

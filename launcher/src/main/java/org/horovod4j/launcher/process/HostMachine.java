@@ -12,7 +12,7 @@ import java.nio.file.Path;
 ///
 /// @param id the same for all names of the machine; empty if the system does not tell it
 /// @param processors that its processes may use
-/// @param gpus of NVIDIA
+/// @param gpus the number of NVIDIA GPUs
 /// @param java the version of the Java that runs there
 public record HostMachine(String id, int processors, int gpus, String java) {
     private static final Path DEVICES = Path.of("/dev");
@@ -26,7 +26,7 @@ public record HostMachine(String id, int processors, int gpus, String java) {
                 Runtime.version().toString());
     }
 
-    /// The driver of NVIDIA has one device file for each GPU that this container or machine may
+    /// The NVIDIA driver has one device file for each GPU that this container or machine may
     /// use.
     static int countGpus(Path devices) {
         if (!Files.isDirectory(devices)) {

@@ -135,7 +135,7 @@ class BuildReportTest {
                 .endsWith(
                         """
                         Hosts:
-                            [X] a: Java 25.0.1, 64 processors, 8 GPUs of NVIDIA
+                            [X] a: Java 25.0.1, 64 processors, 8 NVIDIA GPUs
                             [ ] b: it has no java
                         """);
     }

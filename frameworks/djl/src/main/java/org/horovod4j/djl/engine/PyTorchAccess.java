@@ -23,7 +23,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
-/// PyTorch: direct access to the memory of tensors on the host and on GPUs of NVIDIA, copies of others,
+/// PyTorch: direct access to the memory of tensors on the host and on NVIDIA GPUs, copies of others,
 /// and hooks, through libtorch.
 final class PyTorchAccess implements EngineAccess {
     private static final Logger LOG = Log.of(PyTorchAccess.class);
@@ -83,7 +83,7 @@ final class PyTorchAccess implements EngineAccess {
         }
     }
 
-    /// The functions for arrays on a GPU of NVIDIA.
+    /// The functions for arrays on an NVIDIA GPU.
     private Optional<TorchCuda> cuda(Device device) {
         return device.getDeviceType().equals(Device.Type.GPU) ? cuda.get() : Optional.empty();
     }
