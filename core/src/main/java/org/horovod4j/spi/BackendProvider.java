@@ -12,8 +12,8 @@ import java.util.Optional;
 ///
 /// The ranks of a process set choose a backend together, when they reach the first operation on a
 /// device: for each collective the provider with the highest [#preference] that all ranks have, that
-/// has no obstacle and whose backend has that collective; or the one that an option names. A provider
-/// is created in every job that has its jar: its constructor does nothing, and no method but
+/// supports their devices and whose backend has that collective; or the one that an option names. A
+/// provider is created in every job that has its jar: its constructor does nothing, and no method but
 /// [#create] throws.
 public interface BackendProvider {
     /// The name in options, in the log and in traces, in capitals: `NCCL`.
@@ -26,8 +26,9 @@ public interface BackendProvider {
     /// host has 0.
     int preference();
 
-    /// The capabilities of its backends: the nested interfaces of [DeviceBackend] that they implement.
-    List<Class<? extends DeviceBackend>> capabilities();
+    /// The class of its backends. It has the collectives whose nested interfaces of [DeviceBackend] it
+    /// implements.
+    Class<? extends DeviceBackend> backendType();
 
     /// Whether its backends reduce tensors of this type with this op. If not, core asks the next
     /// backend.
@@ -42,7 +43,7 @@ public interface BackendProvider {
     /// Whether its library is there and can be used by this process.
     boolean isAvailable();
 
-    /// What this process publishes to the other ranks for [#obstacle], such as the value of a variable
+    /// What this process publishes to the other ranks for [#unsupportedReason], such as the value of a variable
     /// of the library: see [DevicePlace#processInfo(String)]. Empty if there is nothing.
     default String processInfo() {
         return "";
@@ -51,7 +52,7 @@ public interface BackendProvider {
     /// Why it cannot be used for ranks on these devices; empty if it can. All ranks call this with the
     /// same list, and must return the same. So it depends on the list alone, and not on anything else
     /// in this process.
-    Optional<String> obstacle(List<DevicePlace> places);
+    Optional<String> unsupportedReason(List<DevicePlace> places);
 
     /// Creates the backend of a process set. All ranks of the set call this while they run the same
     /// batch, so it may use [DeviceContext#host] to exchange what the ranks need of each other.

@@ -38,7 +38,7 @@ public final class FakeBackendProvider implements BackendProvider {
     private final List<Launch> launches = new CopyOnWriteArrayList<>();
     private final List<Integer> aborts = new CopyOnWriteArrayList<>();
     private volatile boolean available = true;
-    private volatile String obstacle = "";
+    private volatile String unsupportedReason = "";
     private volatile String processInfo = "";
     private volatile @Nullable RuntimeException asynchronousError;
     private volatile String abortError = "";
@@ -69,7 +69,7 @@ public final class FakeBackendProvider implements BackendProvider {
 
     /// Says that it cannot be used for any devices.
     public FakeBackendProvider withObstacle(String reason) {
-        obstacle = reason;
+        unsupportedReason = reason;
         return this;
     }
 
@@ -135,9 +135,8 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     @Override
-    public List<Class<? extends DeviceBackend>> capabilities() {
-        return List.of(
-                DeviceBackend.SupportsAllreduce.class, DeviceBackend.SupportsBroadcast.class);
+    public Class<? extends DeviceBackend> backendType() {
+        return FakeBackend.class;
     }
 
     @Override
@@ -161,9 +160,9 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     @Override
-    public Optional<String> obstacle(List<DevicePlace> ofRanks) {
+    public Optional<String> unsupportedReason(List<DevicePlace> ofRanks) {
         places.add(ofRanks);
-        return obstacle.isEmpty() ? Optional.empty() : Optional.of(obstacle);
+        return unsupportedReason.isEmpty() ? Optional.empty() : Optional.of(unsupportedReason);
     }
 
     @Override

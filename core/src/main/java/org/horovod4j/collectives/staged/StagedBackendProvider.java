@@ -26,14 +26,8 @@ public record StagedBackendProvider(Device.Kind kind) implements BackendProvider
     }
 
     @Override
-    public List<Class<? extends DeviceBackend>> capabilities() {
-        return List.of(
-                DeviceBackend.SupportsAllreduce.class,
-                DeviceBackend.SupportsAdasum.class,
-                DeviceBackend.SupportsReducescatter.class,
-                DeviceBackend.SupportsAllgather.class,
-                DeviceBackend.SupportsBroadcast.class,
-                DeviceBackend.SupportsAlltoall.class);
+    public Class<? extends DeviceBackend> backendType() {
+        return StagedBackend.class;
     }
 
     @Override
@@ -47,7 +41,7 @@ public record StagedBackendProvider(Device.Kind kind) implements BackendProvider
     }
 
     @Override
-    public Optional<String> obstacle(List<DevicePlace> places) {
+    public Optional<String> unsupportedReason(List<DevicePlace> places) {
         return Optional.empty();
     }
 

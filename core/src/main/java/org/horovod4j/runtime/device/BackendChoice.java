@@ -25,7 +25,7 @@ import java.util.stream.Stream;
 ///
 /// Every rank makes the choice from what all ranks have published, so all choose the same. What the
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
-/// those that every rank has and that have no obstacle.
+/// those that every rank has and that can be used for these devices.
 final class BackendChoice {
     private final List<BackendProvider> usable;
     private final Map<String, BackendProvider> named;
@@ -101,7 +101,7 @@ final class BackendChoice {
         }
 
         boolean isIn(BackendProvider provider) {
-            return provider.capabilities().contains(type);
+            return type.isAssignableFrom(provider.backendType());
         }
     }
 
@@ -135,7 +135,7 @@ final class BackendChoice {
                                                                 offer ->
                                                                         offer.backends.containsKey(
                                                                                 each.name()))
-                                                && each.obstacle(places).isEmpty())
+                                                && each.unsupportedReason(places).isEmpty())
                         .toList();
         return new BackendChoice(usable, named);
     }
@@ -187,14 +187,14 @@ final class BackendChoice {
                                     String.join(", ", offers.getFirst().backends.keySet())));
         }
         found.get()
-                .obstacle(places)
+                .unsupportedReason(places)
                 .ifPresent(
-                        obstacle -> {
+                        reason -> {
                             throw new ConfigurationException(
                                     """
                                     %s is %s, which cannot be used for these devices: %s
                                     Name another backend, or none."""
-                                            .formatted(variable, name, obstacle));
+                                            .formatted(variable, name, reason));
                         });
         return found.get();
     }

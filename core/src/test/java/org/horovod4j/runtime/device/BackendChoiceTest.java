@@ -132,7 +132,7 @@ class BackendChoiceTest {
     }
 
     @Test
-    void obstacleLeadsToTheNextBackendOrAnError() {
+    void unsupportedDevicesLeadToTheNextBackendOrAnError() {
         BackendProvider blocked =
                 new FakeBackendProvider("FAST").withObstacle("ranks 0 and 1 use one GPU");
         List<Offer> offers =

@@ -33,14 +33,8 @@ public final class CudaIpcProvider implements BackendProvider {
     }
 
     @Override
-    public List<Class<? extends DeviceBackend>> capabilities() {
-        return List.of(
-                DeviceBackend.SupportsAllreduce.class,
-                DeviceBackend.SupportsAdasum.class,
-                DeviceBackend.SupportsReducescatter.class,
-                DeviceBackend.SupportsAllgather.class,
-                DeviceBackend.SupportsBroadcast.class,
-                DeviceBackend.SupportsAlltoall.class);
+    public Class<? extends DeviceBackend> backendType() {
+        return CudaIpcBackend.class;
     }
 
     @Override
@@ -55,7 +49,7 @@ public final class CudaIpcProvider implements BackendProvider {
     }
 
     @Override
-    public Optional<String> obstacle(List<DevicePlace> places) {
+    public Optional<String> unsupportedReason(List<DevicePlace> places) {
         if (places.size() > CudaKernels.MAX_SOURCES) {
             return Optional.of(
                     "it is for at most %d ranks, not %d"

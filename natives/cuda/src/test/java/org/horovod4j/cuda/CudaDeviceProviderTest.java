@@ -36,10 +36,11 @@ class CudaDeviceProviderTest {
     @Test
     void ranksOnDifferentGpusAreAnObstacleForIpc() {
         CudaIpcProvider ipc = new CudaIpcProvider();
-        assertThat(ipc.obstacle(List.of(place(0, "a", "gpu"), place(1, "a", "gpu")))).isEmpty();
-        assertThat(ipc.obstacle(List.of(place(0, "a", "gpu"), place(1, "a", "other"))))
+        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "a", "gpu"))))
+                .isEmpty();
+        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "a", "other"))))
                 .hasValue("ranks 0 and 1 use different GPUs");
-        assertThat(ipc.obstacle(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
+        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
                 .hasValue("ranks 0 and 1 use different GPUs");
     }
 

@@ -71,13 +71,8 @@ public final class NcclProvider implements BackendProvider {
     }
 
     @Override
-    public List<Class<? extends DeviceBackend>> capabilities() {
-        return List.of(
-                DeviceBackend.SupportsAllreduce.class,
-                DeviceBackend.SupportsReducescatter.class,
-                DeviceBackend.SupportsAllgather.class,
-                DeviceBackend.SupportsBroadcast.class,
-                DeviceBackend.SupportsAlltoall.class);
+    public Class<? extends DeviceBackend> backendType() {
+        return NcclBackend.class;
     }
 
     /// NCCL has no integers of two bytes and no bool. It averages integers in their own type, where the
@@ -109,7 +104,7 @@ public final class NcclProvider implements BackendProvider {
     }
 
     @Override
-    public Optional<String> obstacle(List<DevicePlace> places) {
+    public Optional<String> unsupportedReason(List<DevicePlace> places) {
         for (int i = 0; i < places.size(); i++) {
             for (int k = 0; k < i; k++) {
                 if (isConflict(places.get(i), places.get(k))) {

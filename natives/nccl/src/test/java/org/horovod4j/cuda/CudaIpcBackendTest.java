@@ -175,8 +175,8 @@ class CudaIpcBackendTest {
         }
 
         @Override
-        public List<Class<? extends DeviceBackend>> capabilities() {
-            return provider.capabilities();
+        public Class<? extends DeviceBackend> backendType() {
+            return provider.backendType();
         }
 
         @Override
@@ -195,8 +195,8 @@ class CudaIpcBackendTest {
         }
 
         @Override
-        public Optional<String> obstacle(List<DevicePlace> places) {
-            return provider.obstacle(places);
+        public Optional<String> unsupportedReason(List<DevicePlace> places) {
+            return provider.unsupportedReason(places);
         }
 
         @Override

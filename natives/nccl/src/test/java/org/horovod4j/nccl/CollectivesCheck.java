@@ -71,7 +71,7 @@ public final class CollectivesCheck implements AutoCloseable {
                             text(identities.get(other)),
                             Map.of(provider.name(), text(infos.get(other)))));
         }
-        assertThat(provider.obstacle(places)).as("obstacle").isEmpty();
+        assertThat(provider.unsupportedReason(places)).as("unsupported reason").isEmpty();
         this.backend = create.apply(context(communicator, driver, stream, places));
     }
 

@@ -44,7 +44,7 @@ class NcclProviderTest {
     void ranksThatShareAGpuAreAnObstacleUnlessTheirHostIdsDiffer() {
         List<DevicePlace> places =
                 List.of(place(3, "a", "gpu1"), place(4, "a", "gpu2"), place(5, "a", "gpu1"));
-        assertThat(new NcclProvider(Map.of()).obstacle(places))
+        assertThat(new NcclProvider(Map.of()).unsupportedReason(places))
                 .hasValue("ranks 3 and 5 use the same GPU of a, which NCCL refuses");
         List<DevicePlace> sameIds = List.of(place(0, "x"), place(1, "x"));
         List<DevicePlace> oneId = List.of(place(0, "x"), place(1, ""));
@@ -52,15 +52,16 @@ class NcclProviderTest {
         // whatever the process itself has: all ranks must return the same
         for (NcclProvider provider :
                 List.of(new NcclProvider(Map.of()), new NcclProvider(Map.of("NCCL_HOSTID", "x")))) {
-            assertThat(provider.obstacle(places)).isPresent();
-            assertThat(provider.obstacle(sameIds))
+            assertThat(provider.unsupportedReason(places)).isPresent();
+            assertThat(provider.unsupportedReason(sameIds))
                     .hasValue("ranks 0 and 1 use the same GPU of a, which NCCL refuses");
-            assertThat(provider.obstacle(oneId)).isEmpty();
-            assertThat(provider.obstacle(differentIds)).isEmpty();
+            assertThat(provider.unsupportedReason(oneId)).isEmpty();
+            assertThat(provider.unsupportedReason(differentIds)).isEmpty();
         }
         assertThat(
                         new NcclProvider(Map.of())
-                                .obstacle(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
+                                .unsupportedReason(
+                                        List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
                 .isEmpty();
     }
 
