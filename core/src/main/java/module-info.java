@@ -77,6 +77,6 @@ module org.horovod4j.core {
             org.horovod4j.launcher,
             org.horovod4j.spark;
 
-    uses org.horovod4j.spi.BackendProvider;
+    uses org.horovod4j.spi.DeviceBackendProvider;
     uses org.horovod4j.spi.DeviceProvider;
 }

@@ -19,7 +19,7 @@ module org.horovod4j.launcher {
     exports org.horovod4j.launcher.process to
             org.horovod4j.spark;
 
-    uses org.horovod4j.spi.BackendProvider;
+    uses org.horovod4j.spi.DeviceBackendProvider;
     uses org.horovod4j.spi.DeviceProvider;
 
     // Core encodes the records of the messages between launcher and ranks.

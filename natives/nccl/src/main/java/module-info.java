@@ -4,6 +4,6 @@ module org.horovod4j.nccl {
     requires org.horovod4j.cuda;
     requires static org.jspecify;
 
-    provides org.horovod4j.spi.BackendProvider with
+    provides org.horovod4j.spi.DeviceBackendProvider with
             org.horovod4j.nccl.NcclProvider;
 }

@@ -10,7 +10,7 @@ import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.spi.ActivityRecorder;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.LocalGroup;
@@ -20,7 +20,7 @@ import java.util.List;
 
 /// Collectives on tensors in main memory: through shared memory within a host, over links between
 /// hosts.
-public final class CpuBackend implements Backend {
+public final class CpuBackend implements CancellableBackend {
     private final LocalGroup local;
     private final CrossGroup cross;
     private final Kernels kernels;

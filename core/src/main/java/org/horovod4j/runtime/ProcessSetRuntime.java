@@ -24,7 +24,7 @@ import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.runtime.stall.RankReport.Progress;
 import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.HostControlLinks;
@@ -57,7 +57,7 @@ final class ProcessSetRuntime {
 
     private final RankSet set;
     private final ProcessSetState state;
-    private final Backend backend;
+    private final CancellableBackend backend;
     private final DeviceCollectives deviceCollectives;
     private final CycleAgent agent;
     private final HostControlLinks control;
@@ -66,7 +66,7 @@ final class ProcessSetRuntime {
     private ProcessSetRuntime(
             RankSet set,
             ProcessSetState state,
-            Backend backend,
+            CancellableBackend backend,
             DeviceCollectives deviceCollectives,
             CycleAgent agent,
             HostControlLinks control,
@@ -110,7 +110,7 @@ final class ProcessSetRuntime {
 
         PointToPoint data = null;
         HostControlLinks control = null;
-        Backend backend = null;
+        CancellableBackend backend = null;
         try {
             data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
             LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
@@ -243,7 +243,7 @@ final class ProcessSetRuntime {
     }
 
     private static Coordinator coordinator(
-            RankContext context, Backend backend, Recorder recorder, RankSet set) {
+            RankContext context, CancellableBackend backend, Recorder recorder, RankSet set) {
         RuntimeSettings settings = context.settings();
         return new Coordinator(
                 set.ranks(),
@@ -287,7 +287,7 @@ final class ProcessSetRuntime {
         return state;
     }
 
-    Backend backend() {
+    CancellableBackend backend() {
         return backend;
     }
 

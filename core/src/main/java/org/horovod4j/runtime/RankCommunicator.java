@@ -23,7 +23,7 @@ import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.sparse.SparseAllreduce;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.CompositeCall;
 import org.horovod4j.spi.JoinCounter;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +46,7 @@ final class RankCommunicator
     private final int size;
     private final RankContext.Placement placement;
     private final CycleAgent agent;
-    private final Backend backend;
+    private final CancellableBackend backend;
     private final Kernels kernels;
     private final ProcessSet processSet;
     private final Rank rankRuntime;

@@ -1,76 +1,83 @@
 package org.horovod4j.spi;
 
-import org.horovod4j.AlltoallResult;
-import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
-import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 
 import java.util.List;
 
-/// Performs collectives, one at a time.
+/// Performs collectives of one process set on one rank, by a library that cannot cancel them: a
+/// [HostBackend] or a [DeviceBackend].
 ///
-/// All ranks pass the same `stamp` to the same collective. If the stamp of another rank differs,
-/// the backend throws before it changes any tensor.
+/// A backend implements those of the nested interfaces that it can keep; core asks the next backend
+/// for the others. The last one is of core, and has all.
 ///
-/// No tensor changes before all ranks have started the collective. Until then the ranks can cancel
-/// it together: each calls [#reset], and the tensors are unchanged.
+/// A collective of NCCL or MPI cannot be cancelled once a rank has started it. But a locked plan needs
+/// that: see [CancellableBackend]. So core lets all ranks *meet* on the host before it calls a method:
+/// every rank calls it, with the same arguments except addresses and row counts, in the same order.
+/// Until they have met, ranks can cancel a batch together, and the backend does not notice. So a
+/// backend needs no stamps and no reset. The meeting is a barrier of core's backend, some microseconds
+/// on one host, and carries the row counts, so backends exchange no sizes.
 ///
-/// ```java
-/// Backend backend = new CpuBackend(localGroup, crossGroup, kernels, activities, helpers);
-/// FusedTensors fused = new FusedTensors(DataType.FLOAT32, tensor.elementCount());
-/// fused.set(0, tensor.segment(), tensor.segment());
-/// backend.allreduce(stamp, fused, ReduceOp.SUM, Scale.NONE, size); // on every rank
-/// ```
+/// Core allocates all outputs. A rank that has joined contributes tensors that do not change the
+/// result, so a backend does not know about joins.
+///
+/// All ranks must get the same bits. The bits may depend on which tensors are fused: core then fuses
+/// in plans only, which are the same in every run.
+///
+/// One thread at a time calls the collectives and [#close]. Other threads may call [#check] and
+/// [#abort] meanwhile.
 public interface Backend extends AutoCloseable {
-    /// A zeroed tensor in memory that collectives can use without a copy.
-    Tensor allocate(DataType dataType, Shape shape);
-
-    /// Whether `tensor` lies in memory from [#allocate], so that it can be reduced in place.
-    boolean isShared(Tensor tensor);
-
-    /// Allreduce over fused tensors.
+    /// Throws if work that was launched has failed: an asynchronous error. Called every few
+    /// milliseconds while an operation is incomplete.
     ///
-    /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
-    void allreduce(long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
+    /// @throws org.horovod4j.HorovodException the error, in the words of the library
+    void check();
 
-    /// Reduce-scatter over fused tensors. Each rank receives its own output range of each tensor.
-    ///
-    /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
-    void reducescatter(
-            long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
+    /// Ends all work, complete or not, because a rank is lost (`ncclCommAbort`). Nothing must wait for
+    /// other ranks afterwards. Later collectives throw. Returns soon.
+    void abort();
 
-    /// Adasum over fused tensors of a floating-point type. Each tensor is combined separately.
-    void adasum(long stamp, FusedTensors fusedTensors, Scale scale);
-
-    /// Concatenates the rows of all ranks, tensor by tensor. The list has at least one tensor. The
-    /// number of rows may differ from rank to rank.
-    ///
-    /// @return new tensors, one per input tensor
-    List<Tensor> allgather(long stamp, List<Tensor> tensors);
-
-    void broadcast(long stamp, Tensor tensor, int rootRank);
-
-    /// Sends rows of `tensor` to every rank.
-    ///
-    /// @param splits the number of rows for each rank
-    AlltoallResult alltoall(long stamp, Tensor tensor, int[] splits);
-
-    void barrier(long stamp);
-
-    /// The largest number of bytes that may be fused freely: up to this size the bits of each
-    /// result do not depend on which tensors are fused. [Long#MAX_VALUE] if that holds for all
-    /// sizes.
-    long reproducibleFusionBytes();
-
-    /// Uses `tuning` from the next collective on. All ranks call this before the same collective.
-    void tune(Tuning tuning);
-
-    /// Discards the state of a collective that failed or was cancelled. All ranks call this between
-    /// two exchanges of the control plane.
-    void reset();
-
+    /// Frees what the backend holds. Its work is complete, or [#abort] was called.
     @Override
     void close();
+
+    /// Allreduce over fused tensors; see [CancellableBackend#allreduce]. Scaling and averages are
+    /// the backend's work. It sends elements as [FusedTensors#wireType].
+    interface SupportsAllreduce extends Backend {
+        void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
+    }
+
+    /// Adasum over fused tensors, each combined separately; see [CancellableBackend#adasum].
+    interface SupportsAdasum extends Backend {
+        void adasum(FusedTensors fusedTensors, Scale scale);
+    }
+
+    /// Reduce-scatter over fused tensors; see [CancellableBackend#reducescatter] and
+    /// [FusedTensors#scatterStart].
+    interface SupportsReducescatter extends Backend {
+        void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
+    }
+
+    /// Concatenates the rows of all ranks, tensor by tensor.
+    interface SupportsAllgather extends Backend {
+        /// Gathers all tensors.
+        ///
+        /// @param outputs with the rows of all ranks, by rank; one per input
+        /// @param rows the rows of each rank and tensor: `rows[rank][tensor]`
+        void allgather(List<Tensor> inputs, List<Tensor> outputs, long[][] rows);
+    }
+
+    interface SupportsBroadcast extends Backend {
+        void broadcast(Tensor tensor, int rootRank);
+    }
+
+    interface SupportsAlltoall extends Backend {
+        /// Sends rows to every rank.
+        ///
+        /// @param splits the number of rows of `input` for each rank
+        /// @param output for the rows of all ranks, by rank
+        /// @param receivedSplits the number of rows of `output` from each rank
+        void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits);
+    }
 }

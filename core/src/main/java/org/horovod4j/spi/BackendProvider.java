@@ -7,14 +7,14 @@ import org.horovod4j.ReduceOp;
 import java.util.List;
 import java.util.Optional;
 
-/// Finds and creates a [DeviceBackend]. `ServiceLoader` finds the implementations, such as the one
-/// for NCCL in `horovod4j-nccl`.
+/// What core must know of a backend to choose it. `ServiceLoader` finds the implementations of
+/// [HostBackendProvider] and [DeviceBackendProvider].
 ///
-/// The ranks of a process set choose a backend together, when they reach the first operation on a
-/// device: for each collective the provider with the highest [#preference] that all ranks have, that
-/// supports their devices and whose backend has that collective; or the one that an option names. A
-/// provider is created in every job that has its jar: its constructor does nothing, and no method but
-/// [#create] throws.
+/// The ranks of a process set choose backends together: for tensors in main memory when the set starts,
+/// for those of a device at their first operation there. For each collective it is the provider with
+/// the highest [#preference] that all ranks have, that supports their devices and whose backend has
+/// that collective; or the one that an option names. A provider is created in every job that has its
+/// jar: its constructor does nothing, and no method but `create` throws.
 public interface BackendProvider {
     /// The name in options, in the log and in traces, in capitals: `NCCL`.
     String name();
@@ -22,13 +22,12 @@ public interface BackendProvider {
     /// The devices it works on.
     Device.Kind kind();
 
-    /// Backends with a higher number are tried first. The backend of core that copies through the
-    /// host has 0.
+    /// Backends with a higher number are tried first. Those of core have 0.
     int preference();
 
-    /// The class of its backends. It has the collectives whose nested interfaces of [DeviceBackend] it
+    /// The class of its backends. It has the collectives whose nested interfaces of [Backend] it
     /// implements.
-    Class<? extends DeviceBackend> backendType();
+    Class<? extends Backend> backendType();
 
     /// Whether its backends reduce tensors of this type with this op. If not, core asks the next
     /// backend.
@@ -43,8 +42,8 @@ public interface BackendProvider {
     /// Whether its library is there and can be used by this process.
     boolean isAvailable();
 
-    /// What this process publishes to the other ranks for [#unsupportedReason], such as the value of a variable
-    /// of the library: see [DevicePlace#processInfo(String)]. Empty if there is nothing.
+    /// What this process publishes to the other ranks for [#unsupportedReason], such as the value of
+    /// a variable of the library: see [DevicePlace#processInfo(String)]. Empty if there is nothing.
     default String processInfo() {
         return "";
     }
@@ -53,10 +52,4 @@ public interface BackendProvider {
     /// same list, and must return the same. So it depends on the list alone, and not on anything else
     /// in this process.
     Optional<String> unsupportedReason(List<DevicePlace> places);
-
-    /// Creates the backend of a process set. All ranks of the set call this while they run the same
-    /// batch, so it may use [DeviceContext#host] to exchange what the ranks need of each other.
-    ///
-    /// @throws org.horovod4j.HorovodException if it fails, with the words of the library
-    DeviceBackend create(DeviceContext context);
 }

@@ -12,7 +12,7 @@ import java.util.Map;
 /// @param device the device, as its process counts them
 /// @param identity the same text for the same device in all processes of the host
 /// @param processInfo what the backends of its process publish, by name: see
-///     [BackendProvider#processInfo]
+///     [DeviceBackendProvider#processInfo]
 public record DevicePlace(
         int jobRank,
         String host,

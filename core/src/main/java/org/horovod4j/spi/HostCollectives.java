@@ -11,7 +11,7 @@ import java.util.List;
 
 /// Collectives of main memory for a [DeviceBackend], among the ranks of its process set.
 ///
-/// Only for use inside [BackendProvider#create] and the collectives of a device backend, on the thread
+/// Only for use inside [DeviceBackendProvider#create] and the collectives of a device backend, on the thread
 /// that calls them. All ranks are in the same call then, so all make the same calls here in the same
 /// order. If a rank is lost, a call throws; the backend lets the exception pass.
 public interface HostCollectives {
@@ -35,21 +35,21 @@ public interface HostCollectives {
     /// The bytes of all ranks, by rank. They may differ in length.
     List<byte[]> allgather(byte[] mine);
 
-    /// See [Backend#allreduce].
+    /// See [CancellableBackend#allreduce].
     void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
-    /// See [Backend#reducescatter].
+    /// See [CancellableBackend#reducescatter].
     void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
-    /// See [Backend#adasum].
+    /// See [CancellableBackend#adasum].
     void adasum(FusedTensors fusedTensors, Scale scale);
 
-    /// See [Backend#allgather].
+    /// See [CancellableBackend#allgather].
     List<Tensor> allgather(List<Tensor> tensors);
 
-    /// See [Backend#broadcast].
+    /// See [CancellableBackend#broadcast].
     void broadcast(Tensor tensor, int rootRank);
 
-    /// See [Backend#alltoall].
+    /// See [CancellableBackend#alltoall].
     AlltoallResult alltoall(Tensor tensor, int[] splits);
 }

@@ -1,10 +1,14 @@
 /// The interfaces between the runtime and its exchangeable parts.
 ///
-/// Start with [Backend] (collectives over [FusedTensors]), then [ControlPlane] (how ranks meet) and
-/// [RankInfo] (what each rank publishes when it joins). For tensors on a device start with
-/// [DeviceBackend] (launches collectives) and [DeviceDriver] (memory, streams and events of a device);
-/// [BackendProvider] and [DeviceProvider] find them. [CompositeCall] and [JoinCounter] are what a
-/// communicator of the runtime offers to other packages of ours, beyond the interface for programs.
+/// Start with [CancellableBackend] (the collectives of core over [FusedTensors]), then [ControlPlane] (how
+/// ranks meet) and [RankInfo] (what each rank publishes when it joins).
+///
+/// Other libraries run collectives as a [Backend]: a [HostBackend] on main memory, a [DeviceBackend] on the
+/// memory of a device, whose [DeviceDriver] has memory, streams and events. `ServiceLoader` finds the
+/// providers of all three.
+///
+/// [CompositeCall] and [JoinCounter] are what a communicator of the runtime offers to other packages of
+/// ours, beyond the interface for programs.
 ///
 /// - May depend on: `org.horovod4j`.
 @NullMarked

@@ -7,7 +7,7 @@ import org.horovod4j.DataType;
 import org.horovod4j.Scale;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.kernel.Kernels;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.EveryLayout;
 import org.horovod4j.testing.FewLayouts;
@@ -79,7 +79,7 @@ class AdasumOfRanksIT {
         /// Runs it on one rank.
         ///
         /// @return the results, in Java arrays
-        List<MemorySegment> run(int rank, Backend backend) {
+        List<MemorySegment> run(int rank, CancellableBackend backend) {
             List<MemorySegment> tensors =
                     ranks.get(rank).stream()
                             .map(values -> AdasumReference.segment(dataType, values))

@@ -6,7 +6,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.security.Protection;
 import org.horovod4j.spi.ActivityRecorder;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.World.Transport;
 import org.horovod4j.transport.Clock;
@@ -31,7 +31,7 @@ import java.util.stream.IntStream;
 /// runtime would.
 final class BackendWorld implements AutoCloseable {
     private final SimulatedHosts simulatedHosts;
-    private final List<Backend> backends = new ArrayList<>();
+    private final List<CancellableBackend> backends = new ArrayList<>();
     private final ExecutorService threads;
 
     /// How many bytes each rank has sent over links.
@@ -133,13 +133,13 @@ final class BackendWorld implements AutoCloseable {
     /// The program of a rank.
     @FunctionalInterface
     interface Body {
-        void run(int rank, Backend backend) throws Exception;
+        void run(int rank, CancellableBackend backend) throws Exception;
     }
 
     /// The program of a rank, with a result.
     @FunctionalInterface
     interface Task<T> {
-        T apply(int rank, Backend backend) throws Exception;
+        T apply(int rank, CancellableBackend backend) throws Exception;
     }
 
     /// Thrown in every waiting rank of a cancelled world.
@@ -224,14 +224,14 @@ final class BackendWorld implements AutoCloseable {
 
     /// Resets all ranks. None may be in an operation.
     void reset() {
-        backends.forEach(Backend::reset);
+        backends.forEach(CancellableBackend::reset);
         cancelled = false;
     }
 
     @Override
     public void close() {
         threads.close();
-        backends.forEach(Backend::close);
+        backends.forEach(CancellableBackend::close);
         simulatedHosts.close();
     }
 

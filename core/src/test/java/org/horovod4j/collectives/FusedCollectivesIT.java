@@ -11,7 +11,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
 import org.horovod4j.option.AllreduceChoice;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.testing.EveryLayout;
@@ -238,7 +238,7 @@ class FusedCollectivesIT {
     }
 
     /// Reduces tensors of random bits separately and fused with as many others as allowed.
-    private static void comparesFusedWithSingle(int rank, Backend backend) {
+    private static void comparesFusedWithSingle(int rank, CancellableBackend backend) {
         for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16)) {
             long limit = Math.min(backend.reproducibleFusionBytes(), MOST_BYTES) / type.byteSize();
             List<Long> counts = new ArrayList<>();

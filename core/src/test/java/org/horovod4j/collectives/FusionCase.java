@@ -7,7 +7,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.ReferenceCollectives;
 import org.horovod4j.testing.SampleTensors;
@@ -57,7 +57,7 @@ record FusionCase(
         MIXED;
 
         /// Copies all tensors. Those in shared memory lie in one block, a few bytes apart.
-        List<Tensor> copies(List<Tensor> tensors, Backend backend, int turn) {
+        List<Tensor> copies(List<Tensor> tensors, CancellableBackend backend, int turn) {
             long byteSize = tensors.stream().mapToLong(each -> each.byteSize() + GAP).sum();
             MemorySegment block = backend.allocate(DataType.UINT8, Shape.of(byteSize)).segment();
             List<Tensor> copies = new ArrayList<>();
@@ -91,7 +91,7 @@ record FusionCase(
     }
 
     /// The inputs of `rank`, in the given memory.
-    List<Tensor> copies(int rank, Backend backend, Memory memory) {
+    List<Tensor> copies(int rank, CancellableBackend backend, Memory memory) {
         return memory.copies(inputs.stream().map(each -> each.get(rank)).toList(), backend, rank);
     }
 
@@ -102,7 +102,7 @@ record FusionCase(
     }
 
     /// Reduces copies of a rank's tensors in place and compares them with the reference.
-    void allreduce(long stamp, int rank, Backend backend, Memory memory) {
+    void allreduce(long stamp, int rank, CancellableBackend backend, Memory memory) {
         List<Tensor> tensors = copies(rank, backend, memory);
         FusedTensors fusedTensors = fusedTensors();
         set(fusedTensors, tensors, tensors);
@@ -111,7 +111,7 @@ record FusionCase(
     }
 
     /// Reduces a rank's tensors into separate outputs and checks inputs and outputs.
-    void allreduceOutOfPlace(long stamp, int rank, Backend backend, Memory memory) {
+    void allreduceOutOfPlace(long stamp, int rank, CancellableBackend backend, Memory memory) {
         List<Tensor> tensors = copies(rank, backend, memory);
         List<Tensor> outputs = copies((rank + 1) % ranks(), backend, memory);
         FusedTensors fusedTensors = fusedTensors();
@@ -123,7 +123,7 @@ record FusionCase(
         }
     }
 
-    void reducescatter(long stamp, int rank, Backend backend, Memory memory) {
+    void reducescatter(long stamp, int rank, CancellableBackend backend, Memory memory) {
         List<Tensor> tensors = copies(rank, backend, memory);
         List<Shape> shapes = tensors.stream().map(Tensor::shape).toList();
         FusedTensors fusedTensors = FusedTensors.forReducescatter(dataType, shapes, rank, ranks());

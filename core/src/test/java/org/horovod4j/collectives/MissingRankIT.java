@@ -13,7 +13,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.CancelledException;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.SampleTensors;
@@ -63,7 +63,7 @@ class MissingRankIT {
         ///
         /// @param input must never change
         /// @param output may change after all ranks have started
-        void start(int rank, Backend backend, Tensor input, Tensor output);
+        void start(int rank, CancellableBackend backend, Tensor input, Tensor output);
     }
 
     private static List<Operation> operations(int ranks) {
@@ -83,14 +83,15 @@ class MissingRankIT {
                 (_, backend, _, _) -> backend.barrier(5));
     }
 
-    private static void allreduce(Backend backend, Tensor input, Tensor output, Scale scale) {
+    private static void allreduce(
+            CancellableBackend backend, Tensor input, Tensor output, Scale scale) {
         FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
         FusionCase.set(fusedTensors, List.of(input), List.of(output));
         backend.allreduce(5, fusedTensors, ReduceOp.SUM, scale, 1);
     }
 
     /// The two halves of a tensor.
-    private static void fused(Backend backend, Tensor output) {
+    private static void fused(CancellableBackend backend, Tensor output) {
         long half = output.elementCount() / 2;
         FusedTensors fusedTensors = new FusedTensors(output.dataType(), half, half);
         for (int i = 0; i < 2; i++) {
@@ -101,7 +102,8 @@ class MissingRankIT {
     }
 
     /// The output range of every rank is the whole tensor.
-    private static void reducescatter(int rank, Backend backend, Tensor input, Tensor output) {
+    private static void reducescatter(
+            int rank, CancellableBackend backend, Tensor input, Tensor output) {
         FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
         FusionCase.set(fusedTensors, List.of(input), List.of(output));
         backend.reducescatter(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
@@ -185,7 +187,11 @@ class MissingRankIT {
     }
 
     private static void assertCancelledWithoutChange(
-            int rank, Backend backend, Operation operation, RankTensors expected, Memory memory) {
+            int rank,
+            CancellableBackend backend,
+            Operation operation,
+            RankTensors expected,
+            Memory memory) {
         List<Tensor> tensors =
                 memory.copies(List.of(expected.input, expected.output), backend, rank);
         assertThatThrownBy(() -> operation.start(rank, backend, tensors.get(0), tensors.get(1)))

@@ -9,7 +9,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.Layout;
 import org.horovod4j.testing.World.Transport;
@@ -37,12 +37,12 @@ class SharedTensorLocatorTest {
     private static final class RepeatedAllreduce {
         private final FusionCase tensors;
         private final int rank;
-        private final Backend backend;
+        private final CancellableBackend backend;
         private final FusedTensors fusedTensors;
         private List<Tensor> memory = new ArrayList<>();
         private long stamp;
 
-        RepeatedAllreduce(FusionCase tensors, int rank, Backend backend) {
+        RepeatedAllreduce(FusionCase tensors, int rank, CancellableBackend backend) {
             this.tensors = tensors;
             this.rank = rank;
             this.backend = backend;

@@ -7,7 +7,7 @@ import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.runtime.device.DeviceLibraries;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 
 import java.util.List;
 import java.util.function.IntFunction;
@@ -17,14 +17,14 @@ public final class DeviceWorlds {
     private DeviceWorlds() {}
 
     /// Ranks that have these backends, and `HOST`.
-    public static World of(int size, BackendProvider... backends) {
+    public static World of(int size, DeviceBackendProvider... backends) {
         return of(World.of(size), _ -> List.of(backends));
     }
 
     /// Ranks that may have different backends.
     ///
     /// @param backends of each rank
-    public static World of(World world, IntFunction<List<BackendProvider>> backends) {
+    public static World of(World world, IntFunction<List<DeviceBackendProvider>> backends) {
         return world.withDevices(
                 rank ->
                         new DeviceLibraries(

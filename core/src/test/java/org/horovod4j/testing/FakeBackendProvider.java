@@ -9,8 +9,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
@@ -31,7 +31,7 @@ import java.util.function.Function;
 /// A backend of fake devices for ranks of one JVM that works as NCCL does: it has an id that rank 0
 /// makes, its work waits on the device for the other ranks, and only [DeviceBackend#abort] ends such a
 /// wait. It has allreduce and broadcast alone, and records what it launches.
-public final class FakeBackendProvider implements BackendProvider {
+public final class FakeBackendProvider implements DeviceBackendProvider {
     private static final Map<String, FakeGroup> GROUPS = new ConcurrentHashMap<>();
 
     private final String name;
@@ -68,7 +68,7 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     /// Says that it cannot be used for any devices.
-    public FakeBackendProvider withObstacle(String reason) {
+    public FakeBackendProvider withUnsupportedReason(String reason) {
         unsupportedReason = reason;
         return this;
     }
@@ -216,7 +216,9 @@ public final class FakeBackendProvider implements BackendProvider {
     }
 
     private final class FakeBackend
-            implements DeviceBackend.SupportsAllreduce, DeviceBackend.SupportsBroadcast {
+            implements DeviceBackend,
+                    DeviceBackend.SupportsAllreduce,
+                    DeviceBackend.SupportsBroadcast {
         private final DeviceContext context;
         private final FakeGroup group;
         private final int rank;

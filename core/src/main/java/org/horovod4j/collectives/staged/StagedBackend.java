@@ -27,7 +27,8 @@ import java.util.List;
 ///
 /// The calling thread waits for copies and ranks. Only the last copy up of an allreduce runs on.
 public final class StagedBackend
-        implements DeviceBackend.SupportsAllreduce,
+        implements DeviceBackend,
+                DeviceBackend.SupportsAllreduce,
                 DeviceBackend.SupportsAdasum,
                 DeviceBackend.SupportsReducescatter,
                 DeviceBackend.SupportsAllgather,

@@ -1,8 +1,8 @@
 package org.horovod4j.collectives.staged;
 
 import org.horovod4j.Device;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 
@@ -12,7 +12,7 @@ import java.util.Optional;
 /// The backend that every device has.
 ///
 /// @param kind the devices it works on
-public record StagedBackendProvider(Device.Kind kind) implements BackendProvider {
+public record StagedBackendProvider(Device.Kind kind) implements DeviceBackendProvider {
     public static final String NAME = "HOST";
 
     @Override

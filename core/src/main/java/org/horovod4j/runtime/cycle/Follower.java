@@ -11,7 +11,7 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Clock;
 
@@ -36,7 +36,7 @@ final class Follower {
     private final TensorQueue queue;
     private final PlanFollower planFollower;
     private final BatchRunner batchRunner;
-    private final Backend backend;
+    private final CancellableBackend backend;
     private final Recorder recorder;
     private final Clock clock;
     private final Consumer<RankMessage> coordinator;

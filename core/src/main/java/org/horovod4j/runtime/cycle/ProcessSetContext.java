@@ -6,7 +6,7 @@ import org.horovod4j.runtime.dispatch.DeviceDispatcher;
 import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.Tuning;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.IdleStrategy;
@@ -37,7 +37,7 @@ public record ProcessSetContext(
         int size,
         @Nullable Coordinator coordinator,
         IntFunction<Link> controlLinks,
-        Backend backend,
+        CancellableBackend backend,
         Dispatcher dispatcher,
         DeviceDispatcher deviceDispatcher,
         ProcessSetState state,

@@ -5,8 +5,8 @@ import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.option.DeviceSettings;
 import org.horovod4j.runtime.message.Request;
-import org.horovod4j.spi.BackendProvider;
-import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.text.RankList;
 
@@ -27,8 +27,8 @@ import java.util.stream.Stream;
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
 /// those that every rank has and that can be used for these devices.
 final class BackendChoice {
-    private final List<BackendProvider> usable;
-    private final Map<String, BackendProvider> named;
+    private final List<DeviceBackendProvider> usable;
+    private final Map<String, DeviceBackendProvider> named;
 
     /// What a rank publishes for the choice.
     ///
@@ -42,7 +42,7 @@ final class BackendChoice {
             Map<String, String> missing,
             Map<String, String> options) {
         static Offer of(
-                DevicePlace place, List<BackendProvider> providers, DeviceSettings settings) {
+                DevicePlace place, List<DeviceBackendProvider> providers, DeviceSettings settings) {
             return new Offer(
                     place,
                     described(providers, true),
@@ -51,32 +51,36 @@ final class BackendChoice {
         }
 
         private static Map<String, String> described(
-                List<BackendProvider> providers, boolean available) {
+                List<DeviceBackendProvider> providers, boolean available) {
             return providers.stream()
                     .filter(each -> each.isAvailable() == available)
-                    .collect(Collectors.toMap(BackendProvider::name, BackendProvider::describe));
+                    .collect(
+                            Collectors.toMap(
+                                    DeviceBackendProvider::name, DeviceBackendProvider::describe));
         }
     }
 
     /// What the providers of this process publish, by the name of the backend.
-    static Map<String, String> processInfo(List<BackendProvider> providers) {
+    static Map<String, String> processInfo(List<DeviceBackendProvider> providers) {
         return providers.stream()
                 .filter(each -> !each.processInfo().isEmpty())
-                .collect(Collectors.toMap(BackendProvider::name, BackendProvider::processInfo));
+                .collect(
+                        Collectors.toMap(
+                                DeviceBackendProvider::name, DeviceBackendProvider::processInfo));
     }
 
     /// The collectives, by the names of their options.
     private enum Capability {
-        ALLREDUCE(DeviceBackend.SupportsAllreduce.class),
-        ADASUM(DeviceBackend.SupportsAdasum.class),
-        ALLGATHER(DeviceBackend.SupportsAllgather.class),
-        BROADCAST(DeviceBackend.SupportsBroadcast.class),
-        ALLTOALL(DeviceBackend.SupportsAlltoall.class),
-        REDUCESCATTER(DeviceBackend.SupportsReducescatter.class);
+        ALLREDUCE(Backend.SupportsAllreduce.class),
+        ADASUM(Backend.SupportsAdasum.class),
+        ALLGATHER(Backend.SupportsAllgather.class),
+        BROADCAST(Backend.SupportsBroadcast.class),
+        ALLTOALL(Backend.SupportsAlltoall.class),
+        REDUCESCATTER(Backend.SupportsReducescatter.class);
 
-        private final Class<? extends DeviceBackend> type;
+        private final Class<? extends Backend> type;
 
-        Capability(Class<? extends DeviceBackend> type) {
+        Capability(Class<? extends Backend> type) {
             this.type = type;
         }
 
@@ -100,12 +104,13 @@ final class BackendChoice {
             return this == ALLREDUCE || this == ADASUM || this == REDUCESCATTER;
         }
 
-        boolean isIn(BackendProvider provider) {
+        boolean isIn(DeviceBackendProvider provider) {
             return type.isAssignableFrom(provider.backendType());
         }
     }
 
-    private BackendChoice(List<BackendProvider> usable, Map<String, BackendProvider> named) {
+    private BackendChoice(
+            List<DeviceBackendProvider> usable, Map<String, DeviceBackendProvider> named) {
         this.usable = usable;
         this.named = named;
     }
@@ -115,18 +120,18 @@ final class BackendChoice {
     /// @param providers of this rank, those with the highest preference first
     /// @param offers of all ranks of the process set, by rank
     /// @throws ConfigurationException if options differ, or name what a rank cannot use; on all ranks
-    static BackendChoice of(List<BackendProvider> providers, List<Offer> offers) {
+    static BackendChoice of(List<DeviceBackendProvider> providers, List<Offer> offers) {
         checkSameOptions(offers);
         List<DevicePlace> places = offers.stream().map(Offer::place).toList();
         DeviceSettings settings = new DeviceSettings(offers.getFirst().options);
-        Map<String, BackendProvider> named = new LinkedHashMap<>();
+        Map<String, DeviceBackendProvider> named = new LinkedHashMap<>();
         settings.chosen()
                 .forEach(
                         (variable, name) ->
                                 named.put(
                                         variable,
                                         required(variable, name, providers, offers, places)));
-        List<BackendProvider> usable =
+        List<DeviceBackendProvider> usable =
                 providers.stream()
                         .filter(
                                 each ->
@@ -157,10 +162,10 @@ final class BackendChoice {
         }
     }
 
-    private static BackendProvider required(
+    private static DeviceBackendProvider required(
             String variable,
             String name,
-            List<BackendProvider> providers,
+            List<DeviceBackendProvider> providers,
             List<Offer> offers,
             List<DevicePlace> places) {
         Map<String, List<Integer>> lacking =
@@ -172,7 +177,7 @@ final class BackendChoice {
                                         : offer.missing.getOrDefault(
                                                 name, "no jar with it on the class path"));
         lacking.remove("");
-        Optional<BackendProvider> found =
+        Optional<DeviceBackendProvider> found =
                 providers.stream().filter(each -> each.name().equals(name)).findFirst();
         if (!lacking.isEmpty() || found.isEmpty()) {
             throw new ConfigurationException(
@@ -223,10 +228,10 @@ final class BackendChoice {
     ///
     /// @throws ConfigurationException if there is none, or the one that an option names for this
     ///     collective does not have it; on all ranks
-    BackendProvider of(Request request) {
+    DeviceBackendProvider of(Request request) {
         Capability capability = Capability.of(request);
         String variable = capability.variable();
-        BackendProvider ofCollective = named.get(variable);
+        DeviceBackendProvider ofCollective = named.get(variable);
         if (ofCollective != null) {
             if (!runs(ofCollective, capability, request.wireType(), request.op())) {
                 throw new ConfigurationException(
@@ -242,7 +247,7 @@ final class BackendChoice {
             }
             return ofCollective;
         }
-        BackendProvider ofAll = named.get(DeviceSettings.variableOf("OPERATIONS"));
+        DeviceBackendProvider ofAll = named.get(DeviceSettings.variableOf("OPERATIONS"));
         if (ofAll != null && runs(ofAll, capability, request.wireType(), request.op())) {
             return ofAll;
         }
@@ -261,7 +266,7 @@ final class BackendChoice {
     }
 
     private static boolean runs(
-            BackendProvider provider, Capability capability, DataType dataType, ReduceOp op) {
+            DeviceBackendProvider provider, Capability capability, DataType dataType, ReduceOp op) {
         return capability.isIn(provider)
                 && (!capability.reduces() || provider.reduces(dataType, op));
     }
@@ -270,7 +275,7 @@ final class BackendChoice {
     String describe() {
         Map<String, List<String>> collectives = new LinkedHashMap<>();
         for (Capability capability : Capability.values()) {
-            BackendProvider ofCollective =
+            DeviceBackendProvider ofCollective =
                     named.getOrDefault(
                             capability.variable(),
                             named.get(DeviceSettings.variableOf("OPERATIONS")));

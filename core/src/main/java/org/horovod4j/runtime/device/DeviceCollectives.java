@@ -22,8 +22,9 @@ import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
@@ -91,7 +92,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
     public DeviceCollectives(
             RankDevices devices,
             DeviceSettings settings,
-            Backend host,
+            CancellableBackend host,
             int processSet,
             int rank,
             List<RankInfo> members,
@@ -287,7 +288,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
         }
         DeviceDriver driver = driver(request.device().kind());
         Device used = driver.device();
-        List<BackendProvider> providers = devices.backends(used.kind());
+        List<DeviceBackendProvider> providers = devices.backends(used.kind());
         RankInfo self = members.get(rank);
         BackendChoice.Offer mine =
                 BackendChoice.Offer.of(
@@ -382,7 +383,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
 
         /// The backend for an operation, which all ranks create together when they first need it.
         DeviceBackend backend(Request request) {
-            BackendProvider provider = choice.of(request);
+            DeviceBackendProvider provider = choice.of(request);
             DeviceBackend known = created.get(provider.name());
             if (known != null) {
                 return known;
@@ -393,7 +394,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             return backend;
         }
 
-        private DeviceBackend create(BackendProvider provider) {
+        private DeviceBackend create(DeviceBackendProvider provider) {
             long since = activities.begin();
             try {
                 return provider.create(
@@ -508,9 +509,9 @@ public final class DeviceCollectives implements DeviceDispatcher {
                 batch.result(i, to.ready());
             }
             if (first.op() == ReduceOp.ADASUM) {
-                ((DeviceBackend.SupportsAdasum) backend).adasum(fusedTensors, first.scale());
+                ((Backend.SupportsAdasum) backend).adasum(fusedTensors, first.scale());
             } else {
-                ((DeviceBackend.SupportsAllreduce) backend)
+                ((Backend.SupportsAllreduce) backend)
                         .allreduce(fusedTensors, first.op(), first.scale(), divisor);
             }
         }
@@ -539,7 +540,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
                 tensors.add(to);
                 batch.result(i, to.ready());
             }
-            ((DeviceBackend.SupportsReducescatter) backend)
+            ((Backend.SupportsReducescatter) backend)
                     .reducescatter(fusedTensors, first.op(), first.scale(), divisor);
         }
 
@@ -562,7 +563,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             }
             tensors.addAll(inputs);
             tensors.addAll(outputs);
-            ((DeviceBackend.SupportsAllgather) backend).allgather(inputs, outputs, rows);
+            ((Backend.SupportsAllgather) backend).allgather(inputs, outputs, rows);
         }
 
         private void broadcast(Batch batch, DeviceBackend backend, List<Object> tensors) {
@@ -571,7 +572,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             Tensor tensor = entry == null ? neutral(request) : input(entry);
             tensors.add(tensor);
             batch.result(0, tensor.ready());
-            ((DeviceBackend.SupportsBroadcast) backend).broadcast(tensor, request.rootRank());
+            ((Backend.SupportsBroadcast) backend).broadcast(tensor, request.rootRank());
         }
 
         private void alltoall(
@@ -591,7 +592,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             tensors.add(from);
             tensors.add(to);
             batch.result(0, new AlltoallResult(to, received));
-            ((DeviceBackend.SupportsAlltoall) backend).alltoall(from, splits, to, received);
+            ((Backend.SupportsAlltoall) backend).alltoall(from, splits, to, received);
         }
 
         /// A tensor that does not change a result: the contribution of a rank that has joined.

@@ -3,7 +3,7 @@ package org.horovod4j.runtime.device;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.Device;
 import org.horovod4j.collectives.staged.StagedBackendProvider;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceProvider;
 
 import java.util.Comparator;
@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 ///
 /// @param devices find the devices of a kind
 /// @param backends create backends, those with the highest preference first
-public record DeviceLibraries(List<DeviceProvider> devices, List<BackendProvider> backends) {
+public record DeviceLibraries(List<DeviceProvider> devices, List<DeviceBackendProvider> backends) {
     public DeviceLibraries {
         devices = List.copyOf(devices);
         backends =
@@ -24,15 +24,15 @@ public record DeviceLibraries(List<DeviceProvider> devices, List<BackendProvider
                                 devices.stream()
                                         .map(each -> new StagedBackendProvider(each.kind())))
                         .sorted(
-                                Comparator.comparingInt(BackendProvider::preference)
+                                Comparator.comparingInt(DeviceBackendProvider::preference)
                                         .reversed()
-                                        .thenComparing(BackendProvider::name))
+                                        .thenComparing(DeviceBackendProvider::name))
                         .toList();
     }
 
     /// Finds them by `ServiceLoader`, next to this class.
     public static DeviceLibraries load() {
-        return new DeviceLibraries(find(DeviceProvider.class), find(BackendProvider.class));
+        return new DeviceLibraries(find(DeviceProvider.class), find(DeviceBackendProvider.class));
     }
 
     private static <T> List<T> find(Class<T> service) {
@@ -58,7 +58,7 @@ public record DeviceLibraries(List<DeviceProvider> devices, List<BackendProvider
     }
 
     /// The backends for a kind of device, those with the highest preference first.
-    List<BackendProvider> backends(Device.Kind kind) {
+    List<DeviceBackendProvider> backends(Device.Kind kind) {
         return backends.stream().filter(each -> each.kind() == kind).toList();
     }
 }

@@ -6,7 +6,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.HostCollectives;
@@ -21,14 +21,14 @@ final class LaunchHostCollectives implements HostCollectives {
     /// Odd, so that stamps of one batch differ; and another number than that of batches.
     private static final long STAMP_STEP = 0xbf58476d1ce4e5b9L;
 
-    private final Backend backend;
+    private final CancellableBackend backend;
     private final int rank;
     private final int size;
     private final Runnable liveness;
     private long stamp;
 
     /// @param liveness throws if a rank is lost
-    LaunchHostCollectives(Backend backend, int rank, int size, Runnable liveness) {
+    LaunchHostCollectives(CancellableBackend backend, int rank, int size, Runnable liveness) {
         this.backend = backend;
         this.rank = rank;
         this.size = size;

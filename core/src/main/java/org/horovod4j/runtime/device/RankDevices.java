@@ -5,7 +5,7 @@ import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +68,7 @@ public final class RankDevices implements AutoCloseable {
     }
 
     /// The backends for a kind of device, those with the highest preference first.
-    synchronized List<BackendProvider> backends(Device.Kind kind) {
+    synchronized List<DeviceBackendProvider> backends(Device.Kind kind) {
         return libraries().backends(kind);
     }
 

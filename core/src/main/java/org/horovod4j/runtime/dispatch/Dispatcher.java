@@ -7,7 +7,7 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
-import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +19,7 @@ import java.util.List;
 /// A rank that has joined has no entries: it contributes tensors that do not change the result, and
 /// drops what it receives.
 public final class Dispatcher {
-    private final Backend backend;
+    private final CancellableBackend backend;
     private final int rank;
     private final List<Integer> jobRanks;
     private final DeviceDispatcher deviceDispatcher;
@@ -28,7 +28,10 @@ public final class Dispatcher {
     /// @param rank this rank in the process set
     /// @param jobRanks the ranks of the process set, as job ranks
     public Dispatcher(
-            Backend backend, DeviceDispatcher deviceDispatcher, int rank, List<Integer> jobRanks) {
+            CancellableBackend backend,
+            DeviceDispatcher deviceDispatcher,
+            int rank,
+            List<Integer> jobRanks) {
         this.backend = backend;
         this.deviceDispatcher = deviceDispatcher;
         this.rank = rank;

@@ -15,7 +15,7 @@ import org.horovod4j.runtime.device.BackendChoice.Offer;
 import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.TestRequests;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.testing.FakeBackendProvider;
 import org.junit.jupiter.api.Test;
@@ -32,15 +32,15 @@ class BackendChoiceTest {
     private static final Request ALLGATHER =
             onGpu(TestRequests.of(CollectiveKind.ALLGATHER, "g", DataType.INT8, Shape.of(4)));
 
-    private final BackendProvider fast = new FakeBackendProvider("FAST");
-    private final BackendProvider host = new StagedBackendProvider(Device.Kind.CUDA);
+    private final DeviceBackendProvider fast = new FakeBackendProvider("FAST");
+    private final DeviceBackendProvider host = new StagedBackendProvider(Device.Kind.CUDA);
 
     private static Request onGpu(Request request) {
         return TestRequests.on(Device.cuda(0), request);
     }
 
     private static Offer offer(
-            int rank, Map<String, String> options, BackendProvider... providers) {
+            int rank, Map<String, String> options, DeviceBackendProvider... providers) {
         return Offer.of(
                 new DevicePlace(rank, "alpha", "alpha", Device.cuda(0), "GPU-" + rank),
                 List.of(providers),
@@ -83,7 +83,7 @@ class BackendChoiceTest {
 
     @Test
     void backendThatARankLacksIsNotChosen() {
-        BackendProvider broken = new FakeBackendProvider("FAST").unavailable();
+        DeviceBackendProvider broken = new FakeBackendProvider("FAST").unavailable();
         assertThat(
                         choice(offer(0, Map.of(), fast, host), offer(1, Map.of(), broken, host))
                                 .of(ALLREDUCE))
@@ -95,7 +95,7 @@ class BackendChoiceTest {
     @Test
     void namedBackendThatARankLacksIsAnError() {
         Map<String, String> options = Map.of("HOROVOD_GPU_ALLREDUCE", "FAST");
-        BackendProvider broken = new FakeBackendProvider("FAST").unavailable();
+        DeviceBackendProvider broken = new FakeBackendProvider("FAST").unavailable();
         assertThatThrownBy(
                         () ->
                                 choice(
@@ -133,8 +133,8 @@ class BackendChoiceTest {
 
     @Test
     void unsupportedDevicesLeadToTheNextBackendOrAnError() {
-        BackendProvider blocked =
-                new FakeBackendProvider("FAST").withObstacle("ranks 0 and 1 use one GPU");
+        DeviceBackendProvider blocked =
+                new FakeBackendProvider("FAST").withUnsupportedReason("ranks 0 and 1 use one GPU");
         List<Offer> offers =
                 List.of(offer(0, Map.of(), blocked, host), offer(1, Map.of(), blocked, host));
         assertThat(BackendChoice.of(List.of(blocked, host), offers).of(ALLREDUCE)).isSameAs(host);

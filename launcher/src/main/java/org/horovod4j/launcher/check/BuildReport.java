@@ -6,7 +6,7 @@ import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceProvider;
 import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
@@ -116,7 +116,7 @@ public final class BuildReport {
                 hasDevices
                         ? Finding.found("HOST", "all collectives on a GPU, through main memory")
                         : Finding.missing("HOST", NO_DEVICES));
-        devices(BackendProvider.class)
+        devices(DeviceBackendProvider.class)
                 .map(
                         each ->
                                 each.isAvailable()

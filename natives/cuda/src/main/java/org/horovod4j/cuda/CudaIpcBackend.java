@@ -34,7 +34,8 @@ import java.util.concurrent.locks.LockSupport;
 /// CPU. That reads `n` times as much as dividing the work would, but needs one exchange instead of two;
 /// it pays for the few ranks that share a GPU.
 final class CudaIpcBackend
-        implements DeviceBackend.SupportsAllreduce,
+        implements DeviceBackend,
+                DeviceBackend.SupportsAllreduce,
                 DeviceBackend.SupportsAdasum,
                 DeviceBackend.SupportsReducescatter,
                 DeviceBackend.SupportsAllgather,

@@ -2,8 +2,8 @@ package org.horovod4j.cuda;
 
 import org.horovod4j.Device;
 import org.horovod4j.HorovodException;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 
@@ -12,7 +12,7 @@ import java.util.Optional;
 
 /// Collectives of ranks of one host that read each other's device memory: ranks that share a GPU, which
 /// NCCL refuses.
-public final class CudaIpcProvider implements BackendProvider {
+public final class CudaIpcProvider implements DeviceBackendProvider {
     /// What ranks exchange at a time: more than fused tensors usually have. A backend takes three times
     /// as much device memory.
     private static final long ROUND_BYTES = 16L * 1024 * 1024;

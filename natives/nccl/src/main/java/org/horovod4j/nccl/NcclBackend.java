@@ -24,7 +24,8 @@ import java.util.List;
 /// | allgather                           | `ncclAllGather`; `ncclBroadcast` for uneven rows     |
 /// | alltoall                            | `ncclSend` and `ncclRecv`                            |
 final class NcclBackend
-        implements DeviceBackend.SupportsAllreduce,
+        implements DeviceBackend,
+                DeviceBackend.SupportsAllreduce,
                 DeviceBackend.SupportsReducescatter,
                 DeviceBackend.SupportsAllgather,
                 DeviceBackend.SupportsBroadcast,

@@ -8,8 +8,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.natives.NativeLibrary;
 import org.horovod4j.option.DeviceOptions;
 import org.horovod4j.option.Environment;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +25,7 @@ import java.util.Optional;
 ///
 /// The library is searched in this order: the file or folder of `HOROVOD_NCCL_LIBRARY`; the copy that
 /// the process has loaded, as frameworks do, or that the system's linker knows; folders of CUDA.
-public final class NcclProvider implements BackendProvider {
+public final class NcclProvider implements DeviceBackendProvider {
     /// NCCL's own variable: processes with different values are on different hosts for NCCL.
     private static final String HOST_ID_VARIABLE = "NCCL_HOSTID";
 

@@ -11,8 +11,8 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.nccl.CollectivesCheck;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
@@ -156,7 +156,7 @@ class CudaIpcBackendTest {
     }
 
     /// The kernels of the CPU average integers in a wider type, which the simulation does not do.
-    private static final class FloatsOnly implements BackendProvider {
+    private static final class FloatsOnly implements DeviceBackendProvider {
         private final CudaIpcProvider provider = new CudaIpcProvider();
 
         @Override

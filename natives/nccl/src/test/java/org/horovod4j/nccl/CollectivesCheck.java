@@ -13,8 +13,8 @@ import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
@@ -40,7 +40,7 @@ public final class CollectivesCheck implements AutoCloseable {
     private final DeviceStream stream;
     private final int rank;
     private final int size;
-    private final BackendProvider provider;
+    private final DeviceBackendProvider provider;
     private final DeviceBackend backend;
     private final Arena arena = Arena.ofShared();
     private int checked;
@@ -49,7 +49,7 @@ public final class CollectivesCheck implements AutoCloseable {
     public CollectivesCheck(
             Communicator communicator,
             DeviceDriver driver,
-            BackendProvider provider,
+            DeviceBackendProvider provider,
             Function<DeviceContext, DeviceBackend> create) {
         this.communicator = communicator;
         this.driver = driver;

@@ -10,8 +10,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackend;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DeviceProvider;
@@ -37,14 +37,14 @@ final class CollectivesRank {
             ServiceLoader.load(DeviceProvider.class).findFirst().orElseThrow().open(0);
     private final int rank = Hvd.rank();
     private final int size = Hvd.size();
-    private final BackendProvider provider;
+    private final DeviceBackendProvider provider;
     private final CollectivesCheck check;
     private final DeviceBackend backend;
     private final DeviceStream stream;
 
     private CollectivesRank(String name) {
         this.provider =
-                ServiceLoader.load(BackendProvider.class).stream()
+                ServiceLoader.load(DeviceBackendProvider.class).stream()
                         .map(ServiceLoader.Provider::get)
                         .filter(each -> each.name().equals(name))
                         .findFirst()

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.launcher.HorovodRun;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceProvider;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
@@ -72,8 +72,8 @@ class GpuCollectivesIT {
     private static void assumeAvailable(String backend) {
         DeviceProvider devices = ServiceLoader.load(DeviceProvider.class).findFirst().orElseThrow();
         assumeTrue(devices.count() > 0, () -> "needs a GPU, but " + devices.describe());
-        BackendProvider provider =
-                ServiceLoader.load(BackendProvider.class).stream()
+        DeviceBackendProvider provider =
+                ServiceLoader.load(DeviceBackendProvider.class).stream()
                         .map(ServiceLoader.Provider::get)
                         .filter(each -> each.name().equals(backend))
                         .findFirst()

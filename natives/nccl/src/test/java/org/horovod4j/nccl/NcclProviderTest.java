@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DevicePlace;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,8 +20,8 @@ class NcclProviderTest {
 
     @Test
     void isFoundByServiceLoader() {
-        assertThat(ServiceLoader.load(BackendProvider.class))
-                .extracting(BackendProvider::name)
+        assertThat(ServiceLoader.load(DeviceBackendProvider.class))
+                .extracting(DeviceBackendProvider::name)
                 .contains("NCCL", "CUDA_IPC");
     }
 
