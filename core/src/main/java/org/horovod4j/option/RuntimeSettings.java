@@ -38,7 +38,7 @@ public record RuntimeSettings(
         AutotuneSettings autotune,
         LogSettings log,
         FrameworkSettings framework,
-        DeviceSettings devices) {
+        BackendSettings backends) {
     /// The settings when nothing is set.
     public static final RuntimeSettings DEFAULT = from(new Environment(Map.of()));
 
@@ -71,7 +71,7 @@ public record RuntimeSettings(
                 AutotuneSettings.from(environment),
                 log(environment),
                 FrameworkSettings.from(environment),
-                DeviceSettings.from(environment));
+                BackendSettings.from(environment));
     }
 
     private static OptionalInt find(Environment environment, Option<Integer> option) {
@@ -96,7 +96,7 @@ public record RuntimeSettings(
                 autotune,
                 log,
                 framework,
-                devices);
+                backends);
     }
 
     /// Read separately too, so that warnings about all other settings can be logged.

@@ -153,7 +153,7 @@ final class ProcessSetRuntime {
             DeviceCollectives deviceCollectives =
                     new DeviceCollectives(
                             devices,
-                            context.settings().devices(),
+                            context.settings().backends(),
                             backend,
                             set.id(),
                             set.rank(),

@@ -40,7 +40,7 @@ class RuntimeSettingsTest {
                                 new AutotuneSettings(false, null, 3, 10, 20, null),
                                 new LogSettings(null, true),
                                 FrameworkSettings.DEFAULT,
-                                new DeviceSettings(Map.of())))
+                                new BackendSettings(Map.of())))
                 .isEqualTo(RuntimeSettings.DEFAULT);
     }
 
@@ -98,7 +98,7 @@ class RuntimeSettingsTest {
                                         true, Path.of("log.csv"), 0, 4, 6, Path.of("best")),
                                 new LogSettings(LogLevel.ERROR, false),
                                 FrameworkSettings.DEFAULT,
-                                new DeviceSettings(Map.of("HOROVOD_GPU_OPERATIONS", "NCCL"))));
+                                new BackendSettings(Map.of("HOROVOD_GPU_OPERATIONS", "NCCL"))));
     }
 
     @ParameterizedTest

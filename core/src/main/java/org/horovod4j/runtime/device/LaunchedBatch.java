@@ -2,6 +2,8 @@ package org.horovod4j.runtime.device;
 
 import org.horovod4j.DeviceStream;
 import org.horovod4j.HorovodException;
+import org.horovod4j.runtime.backend.BackendMonitor;
+import org.horovod4j.runtime.backend.DeviceWait;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
@@ -10,7 +12,7 @@ import java.lang.ref.Reference;
 import java.util.concurrent.locks.ReentrantLock;
 
 /// A batch that was launched on a device, until its work there has ended.
-final class LaunchedBatch implements TensorEntry.LaunchedWork {
+final class LaunchedBatch implements TensorEntry.LaunchedWork, BackendMonitor.WatchedBatch {
     private final long number;
     private final ReentrantLock lock = new ReentrantLock();
 
@@ -58,7 +60,8 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
         }
     }
 
-    long number() {
+    @Override
+    public long number() {
         return number;
     }
 
@@ -99,8 +102,8 @@ final class LaunchedBatch implements TensorEntry.LaunchedWork {
         }
     }
 
-    /// Ends it by a failure, unless it has ended.
-    void fail(HorovodException reason) {
+    @Override
+    public void fail(HorovodException reason) {
         lock.lock();
         try {
             if (!ended) {

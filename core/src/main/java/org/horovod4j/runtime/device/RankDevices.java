@@ -5,6 +5,7 @@ import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.runtime.backend.DeviceWait;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;

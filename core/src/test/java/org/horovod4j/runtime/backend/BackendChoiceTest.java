@@ -1,4 +1,4 @@
-package org.horovod4j.runtime.device;
+package org.horovod4j.runtime.backend;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -10,8 +10,8 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.collectives.staged.StagedBackendProvider;
-import org.horovod4j.option.DeviceSettings;
-import org.horovod4j.runtime.device.BackendChoice.Offer;
+import org.horovod4j.option.BackendSettings;
+import org.horovod4j.runtime.backend.BackendChoice.Offer;
 import org.horovod4j.runtime.message.CollectiveKind;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.TestRequests;
@@ -44,20 +44,20 @@ class BackendChoiceTest {
         return Offer.of(
                 new DevicePlace(rank, "alpha", "alpha", Device.cuda(0), "GPU-" + rank),
                 List.of(providers),
-                new DeviceSettings(options));
+                new BackendSettings(options));
     }
 
-    private BackendChoice choice(Map<String, String> options) {
+    private BackendChoice<DeviceBackendProvider> choice(Map<String, String> options) {
         return choice(offer(0, options, fast, host), offer(1, options, fast, host));
     }
 
-    private BackendChoice choice(Offer... offers) {
+    private BackendChoice<DeviceBackendProvider> choice(Offer... offers) {
         return BackendChoice.of(List.of(fast, host), List.of(offers));
     }
 
     @Test
     void preferredBackendRunsWhatItHas() {
-        BackendChoice choice = choice(Map.of());
+        BackendChoice<DeviceBackendProvider> choice = choice(Map.of());
         assertThat(choice.of(ALLREDUCE)).isSameAs(fast);
         assertThat(choice.of(BROADCAST)).isSameAs(fast);
         assertThat(choice.of(ADASUM)).isSameAs(host);
@@ -72,9 +72,10 @@ class BackendChoiceTest {
 
     @Test
     void optionNamesTheBackendOfAllOrOneCollective() {
-        BackendChoice byHost = choice(Map.of("HOROVOD_GPU_OPERATIONS", "HOST"));
+        BackendChoice<DeviceBackendProvider> byHost =
+                choice(Map.of("HOROVOD_GPU_OPERATIONS", "HOST"));
         assertThat(byHost.of(ALLREDUCE)).isSameAs(host);
-        BackendChoice mixed =
+        BackendChoice<DeviceBackendProvider> mixed =
                 choice(Map.of("HOROVOD_GPU_OPERATIONS", "FAST", "HOROVOD_GPU_BROADCAST", "HOST"));
         assertThat(mixed.of(ALLREDUCE)).isSameAs(fast);
         assertThat(mixed.of(BROADCAST)).isSameAs(host);
@@ -151,7 +152,8 @@ class BackendChoiceTest {
 
     @Test
     void backendWithoutTheCollectiveThatAnOptionNamesItForIsAnError() {
-        BackendChoice choice = choice(Map.of("HOROVOD_GPU_ALLGATHER", "FAST"));
+        BackendChoice<DeviceBackendProvider> choice =
+                choice(Map.of("HOROVOD_GPU_ALLGATHER", "FAST"));
         assertThatThrownBy(() -> choice.of(ALLGATHER))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContainingAll("HOROVOD_GPU_ALLGATHER", "FAST", "allgather of 'g'");

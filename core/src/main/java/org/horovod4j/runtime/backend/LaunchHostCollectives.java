@@ -1,4 +1,4 @@
-package org.horovod4j.runtime.device;
+package org.horovod4j.runtime.backend;
 
 import org.horovod4j.AlltoallResult;
 import org.horovod4j.DataType;
@@ -15,9 +15,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The collectives of main memory inside a launch: those of the CPU backend, each with a stamp of its
-/// own that follows from that of the batch.
-final class LaunchHostCollectives implements HostCollectives {
+/// The collectives of main memory for a meeting and inside a launch: those of the CPU backend, each with
+/// a stamp of its own that follows from that of the batch.
+public final class LaunchHostCollectives implements HostCollectives {
     /// Odd, so that stamps of one batch differ; and another number than that of batches.
     private static final long STAMP_STEP = 0xbf58476d1ce4e5b9L;
 
@@ -28,7 +28,8 @@ final class LaunchHostCollectives implements HostCollectives {
     private long stamp;
 
     /// @param liveness throws if a rank is lost
-    LaunchHostCollectives(CancellableBackend backend, int rank, int size, Runnable liveness) {
+    public LaunchHostCollectives(
+            CancellableBackend backend, int rank, int size, Runnable liveness) {
         this.backend = backend;
         this.rank = rank;
         this.size = size;
@@ -36,7 +37,7 @@ final class LaunchHostCollectives implements HostCollectives {
     }
 
     /// Begins a batch.
-    void begin(long batchStamp) {
+    public void begin(long batchStamp) {
         stamp = batchStamp;
     }
 
@@ -79,7 +80,7 @@ final class LaunchHostCollectives implements HostCollectives {
     /// Numbers of all ranks. Each rank has the same count of them.
     ///
     /// @return `numbers[rank][i]`
-    long[][] allgather(long[] mine) {
+    public long[][] allgather(long[] mine) {
         Tensor gathered = allgather(List.of(Tensor.of(mine))).getFirst();
         long[][] all = new long[size][mine.length];
         for (int r = 0; r < size; r++) {

@@ -1,34 +1,41 @@
-package org.horovod4j.runtime.device;
+package org.horovod4j.runtime.backend;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.option.DeviceSettings;
+import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.option.BackendSettings;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.Backend;
-import org.horovod4j.spi.DeviceBackendProvider;
+import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DevicePlace;
+import org.horovod4j.spi.HostCollectives;
 import org.horovod4j.text.RankList;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Which backend runs each collective on the devices of a process set.
+/// Which backend runs each collective of a process set, on main memory or on the devices of its ranks.
 ///
 /// Every rank makes the choice from what all ranks have published, so all choose the same. What the
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
 /// those that every rank has and that can be used for these devices.
-final class BackendChoice {
-    private final List<DeviceBackendProvider> usable;
-    private final Map<String, DeviceBackendProvider> named;
+public final class BackendChoice<P extends BackendProvider> {
+    private final List<DevicePlace> places;
+    private final List<P> usable;
+    private final Map<String, P> named;
 
     /// What a rank publishes for the choice.
     ///
@@ -36,41 +43,39 @@ final class BackendChoice {
     /// @param backends what is there, by the name of each backend that it has
     /// @param missing what is missing, by the name of each backend that it cannot use
     /// @param options its options that choose a backend, by variable
-    record Offer(
+    public record Offer(
             DevicePlace place,
             Map<String, String> backends,
             Map<String, String> missing,
             Map<String, String> options) {
-        static Offer of(
-                DevicePlace place, List<DeviceBackendProvider> providers, DeviceSettings settings) {
+        public static Offer of(
+                DevicePlace place,
+                List<? extends BackendProvider> providers,
+                BackendSettings settings) {
             return new Offer(
                     place,
                     described(providers, true),
                     described(providers, false),
-                    settings.chosen());
+                    settings.chosen(place.device().kind()));
         }
 
         private static Map<String, String> described(
-                List<DeviceBackendProvider> providers, boolean available) {
+                List<? extends BackendProvider> providers, boolean available) {
             return providers.stream()
                     .filter(each -> each.isAvailable() == available)
-                    .collect(
-                            Collectors.toMap(
-                                    DeviceBackendProvider::name, DeviceBackendProvider::describe));
+                    .collect(Collectors.toMap(BackendProvider::name, BackendProvider::describe));
         }
     }
 
     /// What the providers of this process publish, by the name of the backend.
-    static Map<String, String> processInfo(List<DeviceBackendProvider> providers) {
+    public static Map<String, String> processInfo(List<? extends BackendProvider> providers) {
         return providers.stream()
                 .filter(each -> !each.processInfo().isEmpty())
-                .collect(
-                        Collectors.toMap(
-                                DeviceBackendProvider::name, DeviceBackendProvider::processInfo));
+                .collect(Collectors.toMap(BackendProvider::name, BackendProvider::processInfo));
     }
 
     /// The collectives, by the names of their options.
-    private enum Capability {
+    enum Capability {
         ALLREDUCE(Backend.SupportsAllreduce.class),
         ADASUM(Backend.SupportsAdasum.class),
         ALLGATHER(Backend.SupportsAllgather.class),
@@ -96,53 +101,65 @@ final class BackendChoice {
         }
 
         /// The option that names its backend. That of allreduce is for Adasum too.
-        String variable() {
-            return DeviceSettings.variableOf((this == ADASUM ? ALLREDUCE : this).name());
+        String variable(Device.Kind kind) {
+            return BackendSettings.variableOf(kind, (this == ADASUM ? ALLREDUCE : this).name());
         }
 
         boolean reduces() {
             return this == ALLREDUCE || this == ADASUM || this == REDUCESCATTER;
         }
 
-        boolean isIn(DeviceBackendProvider provider) {
+        boolean isIn(BackendProvider provider) {
             return type.isAssignableFrom(provider.backendType());
         }
     }
 
-    private BackendChoice(
-            List<DeviceBackendProvider> usable, Map<String, DeviceBackendProvider> named) {
+    private BackendChoice(List<DevicePlace> places, List<P> usable, Map<String, P> named) {
+        this.places = places;
         this.usable = usable;
         this.named = named;
     }
 
-    /// Makes the choice.
+    /// Makes the choice together with the other ranks of the process set.
     ///
+    /// @param host exchanges what they publish
+    /// @param mine what this rank publishes
     /// @param providers of this rank, those with the highest preference first
-    /// @param offers of all ranks of the process set, by rank
     /// @throws ConfigurationException if options differ, or name what a rank cannot use; on all ranks
-    static BackendChoice of(List<DeviceBackendProvider> providers, List<Offer> offers) {
+    public static <P extends BackendProvider> BackendChoice<P> agree(
+            HostCollectives host, Offer mine, List<P> providers) {
+        ObjectCodec codec = new ObjectCodec(BackendChoice.class.getClassLoader());
+        List<Offer> offers =
+                host.allgather(codec.encode(mine)).stream()
+                        .map(bytes -> (Offer) Objects.requireNonNull(codec.decode(bytes)))
+                        .toList();
+        return of(providers, offers);
+    }
+
+    /// Makes the choice from what all ranks of the process set have published.
+    static <P extends BackendProvider> BackendChoice<P> of(List<P> providers, List<Offer> offers) {
         checkSameOptions(offers);
         List<DevicePlace> places = offers.stream().map(Offer::place).toList();
-        DeviceSettings settings = new DeviceSettings(offers.getFirst().options);
-        Map<String, DeviceBackendProvider> named = new LinkedHashMap<>();
-        settings.chosen()
+        Map<String, P> named = new LinkedHashMap<>();
+        offers.getFirst()
+                .options
                 .forEach(
                         (variable, name) ->
                                 named.put(
                                         variable,
                                         required(variable, name, providers, offers, places)));
-        List<DeviceBackendProvider> usable =
+        List<P> usable =
                 providers.stream()
                         .filter(
                                 each ->
-                                        offers.stream()
-                                                        .allMatch(
-                                                                offer ->
-                                                                        offer.backends.containsKey(
-                                                                                each.name()))
+                                        isOnAllRanks(each, offers)
                                                 && each.unsupportedReason(places).isEmpty())
                         .toList();
-        return new BackendChoice(usable, named);
+        return new BackendChoice<>(places, usable, named);
+    }
+
+    private static boolean isOnAllRanks(BackendProvider provider, List<Offer> offers) {
+        return offers.stream().allMatch(offer -> offer.backends.containsKey(provider.name()));
     }
 
     private static void checkSameOptions(List<Offer> offers) {
@@ -162,10 +179,10 @@ final class BackendChoice {
         }
     }
 
-    private static DeviceBackendProvider required(
+    private static <P extends BackendProvider> P required(
             String variable,
             String name,
-            List<DeviceBackendProvider> providers,
+            List<P> providers,
             List<Offer> offers,
             List<DevicePlace> places) {
         Map<String, List<Integer>> lacking =
@@ -177,8 +194,7 @@ final class BackendChoice {
                                         : offer.missing.getOrDefault(
                                                 name, "no jar with it on the class path"));
         lacking.remove("");
-        Optional<DeviceBackendProvider> found =
-                providers.stream().filter(each -> each.name().equals(name)).findFirst();
+        Optional<P> found = providers.stream().filter(each -> each.name().equals(name)).findFirst();
         if (!lacking.isEmpty() || found.isEmpty()) {
             throw new ConfigurationException(
                     """
@@ -224,36 +240,33 @@ final class BackendChoice {
                 .collect(Collectors.joining("\n"));
     }
 
+    /// The ranks of the process set and their devices, by rank in the set.
+    public List<DevicePlace> places() {
+        return places;
+    }
+
     /// The backend for an operation.
     ///
     /// @throws ConfigurationException if there is none, or the one that an option names for this
     ///     collective does not have it; on all ranks
-    DeviceBackendProvider of(Request request) {
+    public P of(Request request) {
         Capability capability = Capability.of(request);
-        String variable = capability.variable();
-        DeviceBackendProvider ofCollective = named.get(variable);
-        if (ofCollective != null) {
-            if (!runs(ofCollective, capability, request.wireType(), request.op())) {
-                throw new ConfigurationException(
-                        """
-                        %s: %s, which %s names, does not run %s of %s on a device
-                        Name another backend, or none."""
-                                .formatted(
-                                        request,
-                                        ofCollective.name(),
-                                        variable,
-                                        capability,
-                                        request.wireType()));
-            }
-            return ofCollective;
+        String variable = capability.variable(kind());
+        P ofCollective = named.get(variable);
+        if (ofCollective != null
+                && !runs(ofCollective, capability, request.wireType(), request.op())) {
+            throw new ConfigurationException(
+                    """
+                    %s: %s, which %s names, does not run %s of %s on a device
+                    Name another backend, or none."""
+                            .formatted(
+                                    request,
+                                    ofCollective.name(),
+                                    variable,
+                                    capability,
+                                    request.wireType()));
         }
-        DeviceBackendProvider ofAll = named.get(DeviceSettings.variableOf("OPERATIONS"));
-        if (ofAll != null && runs(ofAll, capability, request.wireType(), request.op())) {
-            return ofAll;
-        }
-        return usable.stream()
-                .filter(each -> runs(each, capability, request.wireType(), request.op()))
-                .findFirst()
+        return find(capability, request.wireType(), request.op())
                 .orElseThrow(
                         () ->
                                 new ConfigurationException(
@@ -265,22 +278,50 @@ final class BackendChoice {
                                                         request.device())));
     }
 
+    /// The backend for a collective, if there is one.
+    Optional<P> find(Capability capability, DataType dataType, ReduceOp op) {
+        return candidates(capability)
+                .filter(each -> runs(each, capability, dataType, op))
+                .findFirst();
+    }
+
+    /// Those that may run a collective, the first choice first.
+    private Stream<P> candidates(Capability capability) {
+        P ofCollective = named.get(capability.variable(kind()));
+        P ofAll = named.get(BackendSettings.variableOf(kind(), "OPERATIONS"));
+        return Stream.concat(
+                Stream.of(ofCollective, ofAll).filter(Objects::nonNull), usable.stream());
+    }
+
+    private Device.Kind kind() {
+        return places.getFirst().device().kind();
+    }
+
     private static boolean runs(
-            DeviceBackendProvider provider, Capability capability, DataType dataType, ReduceOp op) {
+            BackendProvider provider, Capability capability, DataType dataType, ReduceOp op) {
         return capability.isIn(provider)
                 && (!capability.reduces() || provider.reduces(dataType, op));
     }
 
-    /// The backend of each collective for `float32`, for the log.
-    String describe() {
+    /// The backends that run at least one collective of one data type.
+    Set<P> chosen() {
+        Set<P> found = new LinkedHashSet<>();
+        for (Capability capability : Capability.values()) {
+            for (DataType dataType : DataType.values()) {
+                for (ReduceOp op : ReduceOp.values()) {
+                    find(capability, dataType, op).ifPresent(found::add);
+                }
+            }
+        }
+        return found;
+    }
+
+    /// The first choice for each collective, for the log.
+    public String describe() {
         Map<String, List<String>> collectives = new LinkedHashMap<>();
         for (Capability capability : Capability.values()) {
-            DeviceBackendProvider ofCollective =
-                    named.getOrDefault(
-                            capability.variable(),
-                            named.get(DeviceSettings.variableOf("OPERATIONS")));
             String name =
-                    Stream.concat(Optional.ofNullable(ofCollective).stream(), usable.stream())
+                    candidates(capability)
                             .filter(capability::isIn)
                             .findFirst()
                             .map(each -> "%s (%s)".formatted(each.name(), each.describe()))

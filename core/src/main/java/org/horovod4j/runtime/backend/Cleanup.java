@@ -1,12 +1,12 @@
-package org.horovod4j.runtime.device;
+package org.horovod4j.runtime.backend;
 
 import org.jspecify.annotations.Nullable;
 
 /// Runs all steps of a cleanup, also after one has failed.
-final class Cleanup {
+public final class Cleanup {
     private @Nullable Throwable first;
 
-    void run(Runnable step) {
+    public void run(Runnable step) {
         try {
             step.run();
         } catch (RuntimeException | Error e) {
@@ -19,7 +19,7 @@ final class Cleanup {
     }
 
     /// Throws the first failure, if there was one.
-    void end() {
+    public void end() {
         switch (first) {
             case RuntimeException e -> throw e;
             case Error e -> throw e;

@@ -1,4 +1,4 @@
-package org.horovod4j.runtime.device;
+package org.horovod4j.runtime.backend;
 
 import org.horovod4j.spi.DeviceEvent;
 
@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /// Waits on the CPU for work on a device. A driver's own wait could not be ended by the loss of a rank.
-final class DeviceWait {
+public final class DeviceWait {
     /// About the time of a small collective. Each spin asks the driver, which takes a microsecond.
     private static final long SPIN_NANOS = 100_000;
 
@@ -20,7 +20,7 @@ final class DeviceWait {
     /// Waits for `event` and releases it.
     ///
     /// @param check ends the wait by an exception
-    static void await(DeviceEvent event, Runnable check) {
+    public static void await(DeviceEvent event, Runnable check) {
         try {
             boolean _ =
                     await(
@@ -38,7 +38,7 @@ final class DeviceWait {
     /// status is restored afterwards.
     ///
     /// @return whether it is done
-    static boolean await(BooleanSupplier done, long nanos) {
+    public static boolean await(BooleanSupplier done, long nanos) {
         long start = System.nanoTime();
         boolean interrupted = false;
         try {
