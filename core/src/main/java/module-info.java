@@ -79,4 +79,5 @@ module org.horovod4j.core {
 
     uses org.horovod4j.spi.DeviceBackendProvider;
     uses org.horovod4j.spi.DeviceProvider;
+    uses org.horovod4j.spi.HostBackendProvider;
 }

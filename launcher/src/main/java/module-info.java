@@ -21,6 +21,7 @@ module org.horovod4j.launcher {
 
     uses org.horovod4j.spi.DeviceBackendProvider;
     uses org.horovod4j.spi.DeviceProvider;
+    uses org.horovod4j.spi.HostBackendProvider;
 
     // Core encodes the records of the messages between launcher and ranks.
     opens org.horovod4j.launcher.function to

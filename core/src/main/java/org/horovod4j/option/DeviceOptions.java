@@ -4,8 +4,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/// The options for tensors on a GPU.
+/// The options that choose backends, for tensors in main memory and on a GPU.
 public final class DeviceOptions {
+    public static final Option<String> CPU_OPERATIONS =
+            Option.text("cpu-operations")
+                    .environment("HOROVOD_CPU_OPERATIONS")
+                    .whenUnset("the first that all ranks can use")
+                    .in(OptionGroup.COLLECTIVES)
+                    .help(
+                            "The backend for tensors in main memory: `CPU`, or the name of one that the"
+                                    + " program has on its class path. A collective that it does not have"
+                                    + " runs by the next one.");
+
     private static final String ANY = "the first of NCCL, CUDA_IPC and HOST that all ranks can use";
 
     public static final Option<String> GPU_OPERATIONS =
@@ -53,6 +63,7 @@ public final class DeviceOptions {
     /// Those that name a backend.
     static List<Option<String>> backends() {
         return List.of(
+                CPU_OPERATIONS,
                 GPU_OPERATIONS,
                 GPU_ALLREDUCE,
                 GPU_ALLGATHER,

@@ -35,7 +35,6 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
                             "MPI, Gloo and oneCCL are not used. The transport is set by %s."
                                     .formatted(Options.TRANSPORT),
                             "HOROVOD_CONTROLLER",
-                            "HOROVOD_CPU_OPERATIONS",
                             "HOROVOD_MPI_THREADS_DISABLE",
                             "HOROVOD_ADASUM_MPI_CHUNK_SIZE",
                             "HOROVOD_CCL_*"),

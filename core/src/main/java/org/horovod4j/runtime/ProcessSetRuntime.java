@@ -11,6 +11,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.option.JoinAverage;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.autotune.Autotuner;
+import org.horovod4j.runtime.backend.HostBackends;
 import org.horovod4j.runtime.controller.Coordinator;
 import org.horovod4j.runtime.controller.ProcessSetState;
 import org.horovod4j.runtime.cycle.CycleAgent;
@@ -111,6 +112,9 @@ final class ProcessSetRuntime {
         PointToPoint data = null;
         HostControlLinks control = null;
         CancellableBackend backend = null;
+        FailureHandler failureHandler = context.failureHandler();
+        Function<Throwable, HorovodException> explain =
+                failure -> failureHandler.explain(failure, set.ranks());
         try {
             data = new PointToPoint(links(context, set, 2 * channel, state), idleStrategy);
             LocalGroup localGroup = new LocalGroup(memory, idleStrategy);
@@ -125,8 +129,6 @@ final class ProcessSetRuntime {
             CostModel costs =
                     new LinkCalibration(context.clock(), context.kernels())
                             .run(topology, data, localGroup);
-            state.complete(0);
-
             ActivityLog activities = new ActivityLog(recorder);
             AllreduceSelector selector = new AllreduceSelector(costs, context.allreduce());
             CrossGroup crossGroup = new CrossGroup(topology, data, selector);
@@ -138,6 +140,20 @@ final class ProcessSetRuntime {
                             activities,
                             helperThreads(context, cores / hostRanks, idleStrategy));
             backend = cpu;
+            backend =
+                    new HostBackends(
+                                    set.id(),
+                                    set.rank(),
+                                    members,
+                                    state,
+                                    activities,
+                                    explain,
+                                    daemonThreads("hvd-backend-", context, set))
+                            .choose(
+                                    cpu,
+                                    context.hostBackends().get(),
+                                    context.settings().backends());
+            state.complete(0);
             backend.tune(context.settings().tuning());
             LOG.log(
                     Level.DEBUG,
@@ -147,24 +163,18 @@ final class ProcessSetRuntime {
 
             Coordinator coordinator =
                     set.rank() == 0 ? coordinator(context, backend, recorder, set) : null;
-            FailureHandler failureHandler = context.failureHandler();
-            Function<Throwable, HorovodException> explain =
-                    failure -> failureHandler.explain(failure, set.ranks());
             DeviceCollectives deviceCollectives =
                     new DeviceCollectives(
                             devices,
                             context.settings().backends(),
-                            backend,
+                            cpu,
                             set.id(),
                             set.rank(),
                             members,
                             state,
                             activities,
                             explain,
-                            Thread.ofPlatform()
-                                    .daemon()
-                                    .name(threadName("hvd-device-", context, set))
-                                    .factory());
+                            daemonThreads("hvd-device-", context, set));
             CycleAgent agent =
                     new CycleAgent(
                             cycleThread(context, set),
@@ -220,6 +230,10 @@ final class ProcessSetRuntime {
                                         ? task
                                         : ThreadAffinity.bindThenRun(
                                                 processors, context.placement().local(), task));
+    }
+
+    private static ThreadFactory daemonThreads(String prefix, RankContext context, RankSet set) {
+        return Thread.ofPlatform().daemon().name(threadName(prefix, context, set)).factory();
     }
 
     private static String threadName(String prefix, RankContext context, RankSet set) {

@@ -10,6 +10,7 @@ import org.horovod4j.option.Options;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
 import org.horovod4j.runtime.autotune.Autotuner;
+import org.horovod4j.runtime.backend.HostBackends;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
@@ -183,6 +184,7 @@ record RankBootstrap(
                 settings.local(),
                 settings.cross(),
                 settings.runtime(),
+                HostBackends::load,
                 DeviceLibraries::load);
     }
 

@@ -6,6 +6,7 @@ import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.HostBackendProvider;
 import org.horovod4j.spi.RankAndSize;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
@@ -36,6 +37,7 @@ import java.util.function.Supplier;
 ///     ranks have published
 /// @param cross this host among the hosts with this local rank, likewise
 /// @param settings how operations are run, watched and recorded
+/// @param hostBackends finds backends for tensors in main memory
 /// @param deviceLibraries finds drivers and backends for devices, when the first device is used
 public record RankContext(
         int rank,
@@ -51,6 +53,7 @@ public record RankContext(
         @Nullable RankAndSize local,
         @Nullable RankAndSize cross,
         RuntimeSettings settings,
+        Supplier<List<HostBackendProvider>> hostBackends,
         Supplier<DeviceLibraries> deviceLibraries) {
     public RankContext {
         members = List.copyOf(members);

@@ -14,11 +14,13 @@ import org.horovod4j.runtime.HostSharedMemoryFactory;
 import org.horovod4j.runtime.Rank;
 import org.horovod4j.runtime.RankContext;
 import org.horovod4j.runtime.SharedMemoryFactory;
+import org.horovod4j.runtime.backend.HostBackends;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.spi.HostBackendProvider;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.transport.Clock;
 import org.horovod4j.transport.LinkTransport;
@@ -65,6 +67,7 @@ public final class World {
     private final AllreduceChoice allreduce;
     private final Kernels kernels;
     private final RuntimeSettings settings;
+    private final IntFunction<List<HostBackendProvider>> hostBackends;
     private final IntFunction<DeviceLibraries> deviceLibraries;
 
     private World(
@@ -74,6 +77,7 @@ public final class World {
             AllreduceChoice allreduce,
             Kernels kernels,
             RuntimeSettings settings,
+            IntFunction<List<HostBackendProvider>> hostBackends,
             IntFunction<DeviceLibraries> deviceLibraries) {
         this.size = size;
         this.hosts = hosts;
@@ -81,6 +85,7 @@ public final class World {
         this.allreduce = allreduce;
         this.kernels = kernels;
         this.settings = settings;
+        this.hostBackends = hostBackends;
         this.deviceLibraries = deviceLibraries;
     }
 
@@ -115,6 +120,7 @@ public final class World {
                 AllreduceChoice.AUTO,
                 Kernels.best(),
                 RuntimeSettings.DEFAULT,
+                _ -> HostBackends.load(),
                 _ -> DeviceLibraries.load());
     }
 
@@ -125,13 +131,22 @@ public final class World {
 
     /// A copy of this world that uses another transport.
     public World via(Transport other) {
-        return new World(size, hosts, other, allreduce, kernels, settings, deviceLibraries);
+        return new World(
+                size, hosts, other, allreduce, kernels, settings, hostBackends, deviceLibraries);
     }
 
     /// A copy of this world with `count` hosts. If the ranks do not divide evenly, the first hosts
     /// get one more each.
     public World hosts(int count) {
-        return new World(size, count, transport, allreduce, kernels, settings, deviceLibraries);
+        return new World(
+                size,
+                count,
+                transport,
+                allreduce,
+                kernels,
+                settings,
+                hostBackends,
+                deviceLibraries);
     }
 
     /// A copy of this world with the given options, named like environment variables.
@@ -144,12 +159,20 @@ public final class World {
                 environment.get(Options.ALLREDUCE_ALGORITHM),
                 kernels,
                 RuntimeSettings.from(environment),
+                hostBackends,
                 deviceLibraries);
     }
 
     /// A copy of this world with other drivers and backends for devices, by rank.
     World withDevices(IntFunction<DeviceLibraries> libraries) {
-        return new World(size, hosts, transport, allreduce, kernels, settings, libraries);
+        return new World(
+                size, hosts, transport, allreduce, kernels, settings, hostBackends, libraries);
+    }
+
+    /// A copy of this world with other backends for tensors in main memory, by rank.
+    World withHostBackends(IntFunction<List<HostBackendProvider>> backends) {
+        return new World(
+                size, hosts, transport, allreduce, kernels, settings, backends, deviceLibraries);
     }
 
     /// Runs `body` on each rank and returns when all have finished.
@@ -346,6 +369,7 @@ public final class World {
                 null,
                 null,
                 settings,
+                () -> hostBackends.apply(rank),
                 () -> deviceLibraries.apply(rank));
     }
 }

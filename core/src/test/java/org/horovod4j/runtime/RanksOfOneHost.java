@@ -4,6 +4,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.RuntimeSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
+import org.horovod4j.runtime.backend.HostBackends;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.ControlPlane;
@@ -68,6 +69,7 @@ final class RanksOfOneHost {
                         null,
                         null,
                         RuntimeSettings.DEFAULT,
+                        HostBackends::load,
                         DeviceLibraries::load));
     }
 }

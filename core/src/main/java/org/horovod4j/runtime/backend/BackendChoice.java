@@ -23,6 +23,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -205,7 +206,9 @@ public final class BackendChoice<P extends BackendProvider> {
                                     variable,
                                     name,
                                     table(lacking),
-                                    String.join(", ", offers.getFirst().backends.keySet())));
+                                    String.join(
+                                            ", ",
+                                            new TreeSet<>(offers.getFirst().backends.keySet()))));
         }
         found.get()
                 .unsupportedReason(places)

@@ -6,8 +6,10 @@ import org.horovod4j.launcher.process.HostMachine;
 import org.horovod4j.launcher.process.SearchPath;
 import org.horovod4j.option.Environment;
 import org.horovod4j.option.Options;
+import org.horovod4j.spi.BackendProvider;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceProvider;
+import org.horovod4j.spi.HostBackendProvider;
 import org.horovod4j.text.MessageText;
 import org.jspecify.annotations.Nullable;
 
@@ -111,12 +113,14 @@ public final class BuildReport {
     private static List<Finding> backends() {
         List<Finding> findings = new ArrayList<>();
         findings.add(Finding.found("CPU", "all collectives on tensors in main memory"));
-        boolean hasDevices = devices(DeviceProvider.class).findAny().isPresent();
+        boolean hasDevices = providers(DeviceProvider.class).findAny().isPresent();
         findings.add(
                 hasDevices
                         ? Finding.found("HOST", "all collectives on a GPU, through main memory")
                         : Finding.missing("HOST", NO_DEVICES));
-        devices(DeviceBackendProvider.class)
+        Stream.<BackendProvider>concat(
+                        providers(HostBackendProvider.class),
+                        providers(DeviceBackendProvider.class))
                 .map(
                         each ->
                                 each.isAvailable()
@@ -126,7 +130,7 @@ public final class BuildReport {
         return findings;
     }
 
-    private static <T> Stream<T> devices(Class<T> service) {
+    private static <T> Stream<T> providers(Class<T> service) {
         return ServiceLoader.load(service, service.getClassLoader()).stream()
                 .map(ServiceLoader.Provider::get);
     }
@@ -258,7 +262,7 @@ public final class BuildReport {
         List<Finding> findings = new ArrayList<>();
         findings.add(Finding.found("CPU cores", String.valueOf(cores)));
         findings.add(gpus());
-        devices(DeviceProvider.class)
+        providers(DeviceProvider.class)
                 .map(
                         each ->
                                 each.count() > 0

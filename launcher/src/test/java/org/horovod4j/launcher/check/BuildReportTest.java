@@ -64,7 +64,8 @@ class BuildReportTest {
                         "    [ ] TensorFlow Java: API 1.0.0; add horovod4j-tensorflow to train with it\n",
                         "    [ ] DL4J: networks 1.0.0-M2.1 is there, but Horovod4J has no adapter",
                         "    [ ] MXNet\n",
-                        "    [X] CPU: all collectives");
+                        "    [X] CPU: all collectives",
+                        "    [ ] MISSING: libmissing.so was not found\n");
     }
 
     @Test
