@@ -75,9 +75,9 @@ public interface Backend extends AutoCloseable {
     interface SupportsAlltoall extends Backend {
         /// Sends rows to every rank.
         ///
-        /// @param splits the number of rows of `input` for each rank
-        /// @param output for the rows of all ranks, by rank
-        /// @param receivedSplits the number of rows of `output` from each rank
-        void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits);
+        /// @param input with the rows for all ranks, by rank
+        /// @param output for the rows from all ranks, by rank
+        /// @param rows how many each rank sends to each: `rows[sender][receiver]`
+        void alltoall(Tensor input, Tensor output, long[][] rows);
     }
 }

@@ -73,6 +73,12 @@ public final class DeviceWorlds {
         return onHost(comm, tensor).toFloatArray();
     }
 
+    /// The copies between devices and memory that is not pinned, of all ranks, since the last call: `up`
+    /// or `down`.
+    public static List<String> takeUnpinnedCopies() {
+        return FakeDriver.takeUnpinnedCopies();
+    }
+
     /// A stream of a framework.
     public static DeviceStream stream(Communicator comm) {
         return FakeStream.open(device(comm));

@@ -15,8 +15,11 @@ import java.lang.foreign.ValueLayout;
 import java.lang.ref.Cleaner;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -27,6 +30,12 @@ final class FakeDriver implements DeviceDriver {
 
     private static final ConcurrentSkipListMap<Long, MemorySegment> MEMORY =
             new ConcurrentSkipListMap<>();
+
+    /// Host memory whose pages are locked, by address.
+    private static final ConcurrentSkipListMap<Long, MemorySegment> PINNED =
+            new ConcurrentSkipListMap<>();
+
+    private static final Queue<String> UNPINNED_COPIES = new ConcurrentLinkedQueue<>();
 
     /// Frees memory of tensors that are no longer reachable: work that uses it then fails.
     private static final Cleaner CLEANER = Cleaner.create();
@@ -81,7 +90,25 @@ final class FakeDriver implements DeviceDriver {
     @Override
     public PinnedMemory pin(MemorySegment hostMemory) {
         checkNative(hostMemory);
-        return () -> {};
+        PINNED.put(hostMemory.address(), hostMemory);
+        return () -> PINNED.remove(hostMemory.address());
+    }
+
+    /// The copies from or to memory that is not pinned, of all ranks, since the last call: `up` or
+    /// `down`.
+    static List<String> takeUnpinnedCopies() {
+        List<String> copies = List.copyOf(UNPINNED_COPIES);
+        UNPINNED_COPIES.clear();
+        return copies;
+    }
+
+    private static void recordCopy(String direction, MemorySegment hostMemory) {
+        Map.Entry<Long, MemorySegment> pages = PINNED.floorEntry(hostMemory.address());
+        if (pages == null
+                || hostMemory.address() + hostMemory.byteSize()
+                        > pages.getKey() + pages.getValue().byteSize()) {
+            UNPINNED_COPIES.add(direction);
+        }
     }
 
     @Override
@@ -107,12 +134,14 @@ final class FakeDriver implements DeviceDriver {
     @Override
     public void copyToHost(long source, MemorySegment target, DeviceStream stream) {
         checkNative(target);
+        recordCopy("down", target);
         launch(stream, () -> target.copyFrom(memory(source, target.byteSize())));
     }
 
     @Override
     public void copyToDevice(MemorySegment source, long target, DeviceStream stream) {
         checkNative(source);
+        recordCopy("up", source);
         launch(stream, () -> memory(target, source.byteSize()).copyFrom(source));
     }
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /// Collectives on a device through main memory: copies tensors down, runs the collective on the CPU,
@@ -23,7 +24,8 @@ import java.util.List;
 ///
 /// An allreduce works in chunks, in pinned memory that the ranks of the host share, so the CPU reduces
 /// in place. While it reduces a chunk, the next ones are copied down on one stream and the results
-/// before are copied up on another. The other collectives copy everything down, and then up.
+/// before are copied up on another. The other collectives copy everything down, and then up, through
+/// pinned memory too; only the results of allgather and alltoall come in memory of the CPU backend.
 ///
 /// The calling thread waits for copies and ranks. Only the last copy up of an allreduce runs on.
 public final class StagedBackend
@@ -50,6 +52,9 @@ public final class StagedBackend
 
     private @Nullable ChunkSlots slots;
 
+    /// For collectives other than allreduce.
+    private final StagingMemory staging;
+
     /// Memory of the device for fused tensors.
     private @Nullable Tensor scratch;
 
@@ -74,6 +79,7 @@ public final class StagedBackend
         this.host = context.host();
         this.activities = context.activities();
         this.upStream = driver.openStream(true);
+        this.staging = new StagingMemory(driver);
     }
 
     @Override
@@ -191,6 +197,7 @@ public final class StagedBackend
     public void adasum(FusedTensors fusedTensors, Scale scale) {
         DataType wireType = fusedTensors.wireType();
         boolean isCast = wireType != fusedTensors.dataType();
+        staging.begin();
         MemorySegment staged = packDown(fusedTensors, isCast ? scale.prescale() : 1);
         FusedTensors onHost = fusedTensors.withDataType(wireType);
         for (int i = 0; i < onHost.tensorCount(); i++) {
@@ -213,12 +220,13 @@ public final class StagedBackend
     @Override
     public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         DataType dataType = fusedTensors.dataType();
+        staging.begin();
         MemorySegment staged = packDown(fusedTensors, 1);
         FusedTensors onHost = fusedTensors.withDataType(dataType);
         List<MemorySegment> outputs = new ArrayList<>();
         for (int i = 0; i < onHost.tensorCount(); i++) {
             long elements = fusedTensors.outputEnd(i) - fusedTensors.outputStart(i);
-            MemorySegment output = hostMemory(elements * dataType.byteSize());
+            MemorySegment output = staging.take(elements * dataType.byteSize());
             outputs.add(output);
             onHost.set(i, slice(staged, onHost, i), output);
         }
@@ -231,6 +239,7 @@ public final class StagedBackend
 
     @Override
     public void allgather(List<Tensor> inputs, List<Tensor> outputs, long[][] rows) {
+        staging.begin();
         List<Tensor> onHost = inputs.stream().map(this::copyDown).toList();
         synchronize("MEMCPY_IN_HOST_BUFFER");
         List<Tensor> gathered = host.allgather(onHost);
@@ -242,10 +251,10 @@ public final class StagedBackend
 
     @Override
     public void broadcast(Tensor tensor, int rootRank) {
-        Tensor onHost = Tensor.zeros(tensor.dataType(), tensor.shape());
+        staging.begin();
         boolean isRoot = host.rank() == rootRank;
+        Tensor onHost = isRoot ? copyDown(tensor) : onHost(tensor);
         if (isRoot) {
-            onHost = copyDown(tensor);
             synchronize("MEMCPY_IN_HOST_BUFFER");
         }
         host.broadcast(onHost, rootRank);
@@ -256,9 +265,11 @@ public final class StagedBackend
     }
 
     @Override
-    public void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits) {
+    public void alltoall(Tensor input, Tensor output, long[][] rows) {
+        staging.begin();
         Tensor onHost = copyDown(input);
         synchronize("MEMCPY_IN_HOST_BUFFER");
+        int[] splits = Arrays.stream(rows[host.rank()]).mapToInt(Math::toIntExact).toArray();
         Tensor received = host.alltoall(onHost, splits).tensor();
         copyUp(received.segment(), output.deviceAddress());
         synchronize("HOST_ALLTOALL");
@@ -267,7 +278,7 @@ public final class StagedBackend
     /// Packs all tensors and copies them to main memory.
     private MemorySegment packDown(FusedTensors fusedTensors, double factor) {
         long byteSize = fusedTensors.elementCount() * fusedTensors.wireType().byteSize();
-        MemorySegment target = hostMemory(byteSize);
+        MemorySegment target = staging.take(byteSize);
         if (byteSize > 0) {
             long buffer = scratch(byteSize);
             driver.pack(fusedTensors, 0, fusedTensors.elementCount(), factor, buffer, stream);
@@ -277,8 +288,13 @@ public final class StagedBackend
         return target;
     }
 
+    /// Memory for the elements of a tensor of the device.
+    private Tensor onHost(Tensor tensor) {
+        return Tensor.of(staging.take(tensor.byteSize()), tensor.dataType(), tensor.shape());
+    }
+
     private Tensor copyDown(Tensor tensor) {
-        Tensor onHost = Tensor.zeros(tensor.dataType(), tensor.shape());
+        Tensor onHost = onHost(tensor);
         if (onHost.byteSize() > 0) {
             driver.copyToHost(tensor.deviceAddress(), onHost.segment(), stream);
         }
@@ -295,10 +311,6 @@ public final class StagedBackend
     private void synchronize(String activity) {
         host.await(driver.record(stream));
         activities.launched(activity);
-    }
-
-    private static MemorySegment hostMemory(long byteSize) {
-        return Tensor.zeros(DataType.UINT8, Shape.of(byteSize)).segment();
     }
 
     private static MemorySegment slice(MemorySegment memory, FusedTensors fusedTensors, int index) {
@@ -343,6 +355,7 @@ public final class StagedBackend
     @Override
     public void close() {
         driver.closeStream(upStream);
+        staging.close();
         if (slots != null) {
             slots.pinned.close();
             slots = null;

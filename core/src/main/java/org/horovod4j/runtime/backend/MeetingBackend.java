@@ -240,7 +240,7 @@ final class MeetingBackend implements CancellableBackend {
                         .toArray();
         Tensor output = withRows(tensor, Arrays.stream(received).asLongStream().sum());
         Backend.SupportsAlltoall backend = (Backend.SupportsAlltoall) chosen.backend;
-        call(chosen, "ALLTOALL", () -> backend.alltoall(tensor, splits, output, received));
+        call(chosen, "ALLTOALL", () -> backend.alltoall(tensor, output, rows));
         return new AlltoallResult(output, received);
     }
 

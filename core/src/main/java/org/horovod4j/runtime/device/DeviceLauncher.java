@@ -249,11 +249,9 @@ final class DeviceLauncher {
         Request request = batch.first();
         TensorEntry<?> entry = batch.entry(0);
         Tensor from = entry == null ? noRows(request) : input(entry);
-        int[] splits = new int[rows.length];
         int[] received = new int[rows.length];
         long total = 0;
         for (int r = 0; r < rows.length; r++) {
-            splits[r] = (int) rows[rank][r];
             received[r] = (int) rows[r][rank];
             total += received[r];
         }
@@ -261,7 +259,7 @@ final class DeviceLauncher {
         tensors.add(from);
         tensors.add(to);
         batch.result(0, new AlltoallResult(to, received));
-        ((Backend.SupportsAlltoall) backend).alltoall(from, splits, to, received);
+        ((Backend.SupportsAlltoall) backend).alltoall(from, to, rows);
     }
 
     /// A tensor that does not change a result: the contribution of a rank that has joined.

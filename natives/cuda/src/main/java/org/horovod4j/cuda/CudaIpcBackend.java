@@ -12,7 +12,6 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
 
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -293,9 +292,8 @@ final class CudaIpcBackend
     }
 
     @Override
-    public void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits) {
+    public void alltoall(Tensor input, Tensor output, long[][] rows) {
         long rowBytes = input.shape().rowElements() * input.dataType().byteSize();
-        int[][] allSplits = exchange(splits);
         // where the rows for this rank start in each rank's input, and where they go
         long[] sourceStarts = new long[size];
         long[] targetStarts = new long[size];
@@ -307,11 +305,11 @@ final class CudaIpcBackend
                 if (to == rank) {
                     sourceStarts[other] = all;
                 }
-                all += allSplits[other][to] * rowBytes;
+                all += rows[other][to] * rowBytes;
             }
             longest = Math.max(longest, all);
             targetStarts[other] = target;
-            target += receivedSplits[other] * rowBytes;
+            target += rows[other][rank] * rowBytes;
         }
         for (long first = 0; first < longest; first += halfBytes) {
             SharedStages.Half half = begin();
@@ -322,7 +320,7 @@ final class CudaIpcBackend
                 long to =
                         Math.min(
                                 first + halfBytes,
-                                sourceStarts[other] + receivedSplits[other] * rowBytes);
+                                sourceStarts[other] + rows[other][rank] * rowBytes);
                 copy(
                         half.of(other) + from - first,
                         output.deviceAddress() + targetStarts[other] + from - sourceStarts[other],
@@ -330,18 +328,6 @@ final class CudaIpcBackend
             }
         }
         context.activities().launched("CUDA_IPC_ALLTOALL");
-    }
-
-    /// The splits of all ranks.
-    private int[][] exchange(int[] splits) {
-        ByteBuffer mine = ByteBuffer.allocate(size * Integer.BYTES);
-        mine.asIntBuffer().put(splits);
-        List<byte[]> all = context.host().allgather(mine.array());
-        int[][] allSplits = new int[size][size];
-        for (int other = 0; other < size; other++) {
-            ByteBuffer.wrap(all.get(other)).asIntBuffer().get(allSplits[other]);
-        }
-        return allSplits;
     }
 
     private SharedStages.Half begin() {

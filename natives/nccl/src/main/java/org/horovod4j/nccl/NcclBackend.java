@@ -256,7 +256,7 @@ final class NcclBackend
     }
 
     @Override
-    public void alltoall(Tensor input, int[] splits, Tensor output, int[] receivedSplits) {
+    public void alltoall(Tensor input, Tensor output, long[][] rows) {
         driver.bind();
         long rowBytes = input.shape().rowElements() * input.dataType().byteSize();
         communicator.group(
@@ -265,8 +265,8 @@ final class NcclBackend
                     long from = input.deviceAddress();
                     long to = output.deviceAddress();
                     for (int peer = 0; peer < size; peer++) {
-                        from += send(from, splits[peer] * rowBytes, peer);
-                        to += receive(to, receivedSplits[peer] * rowBytes, peer);
+                        from += send(from, rows[rank][peer] * rowBytes, peer);
+                        to += receive(to, rows[peer][rank] * rowBytes, peer);
                     }
                 });
         context.activities().launched("NCCL_ALLTOALL");
