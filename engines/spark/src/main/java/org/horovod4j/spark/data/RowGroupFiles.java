@@ -1,0 +1,130 @@
+package org.horovod4j.spark.data;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.ParquetReadOptions;
+import org.apache.parquet.column.impl.ColumnReadStoreImpl;
+import org.apache.parquet.column.page.PageReadStore;
+import org.apache.parquet.example.DummyRecordConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.Type;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.deploy.SparkHadoopUtil;
+import org.horovod4j.spark.data.StoredRows.RowGroup;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+
+/// Reads row groups of Parquet files. Any thread may use it.
+final class RowGroupFiles {
+    private final Configuration configuration = configuration();
+    private final Map<String, ParquetMetadata> footers = new ConcurrentHashMap<>();
+
+    /// The settings of Hadoop: in an executor those of the application (`spark.hadoop.*`), in any
+    /// process those of its class path and of system properties `spark.hadoop.*`.
+    static Configuration configuration() {
+        SparkEnv environment = SparkEnv.get();
+        return environment == null
+                ? SparkHadoopUtil.get().conf()
+                : SparkHadoopUtil.get().newConfiguration(environment.conf());
+    }
+
+    /// Reads the columns of some rows.
+    RowBlock read(RankReader.Part part, List<Column> columns) {
+        Object[] arrays = ColumnArrays.allocate(columns, part.rows());
+        decode(
+                part.rowGroup(),
+                columns,
+                (i, column) -> column.read(arrays[i], part.from(), part.to()));
+        return new RowBlock(columns, arrays, part.rows());
+    }
+
+    /// The columns that requests give, with the lengths of the vectors in the first row.
+    List<Column> columns(RowGroup first, List<ColumnRequest> requests) {
+        try {
+            MessageType schema = footer(first.file()).getFileMetaData().getSchema();
+            ParquetSchemas.check(schema, requests, first.file());
+            List<Column> unsized =
+                    requests.stream()
+                            .map(it -> ParquetSchemas.column(it, schema.getType(it.name()), 0))
+                            .toList();
+            Column[] columns = new Column[unsized.size()];
+            decode(
+                    first,
+                    unsized,
+                    (i, column) ->
+                            columns[i] =
+                                    ParquetSchemas.column(
+                                            requests.get(i),
+                                            schema.getType(requests.get(i).name()),
+                                            column.firstLength()));
+            return List.of(columns);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + first.file(), e);
+        }
+    }
+
+    private void decode(
+            RowGroup rowGroup, List<Column> columns, BiConsumer<Integer, ParquetColumn> use) {
+        String file = rowGroup.file();
+        try (ParquetFileReader reader = open(file)) {
+            ParquetMetadata footer = reader.getFooter();
+            MessageType schema = footer.getFileMetaData().getSchema();
+            MessageType requested = new MessageType(schema.getName(), types(schema, columns, file));
+            reader.setRequestedSchema(requested);
+            PageReadStore pages = reader.readRowGroup(rowGroup.index());
+            ColumnReadStoreImpl store =
+                    new ColumnReadStoreImpl(
+                            pages,
+                            new DummyRecordConverter(requested).getRootConverter(),
+                            requested,
+                            footer.getFileMetaData().getCreatedBy());
+            long offset = footer.getBlocks().get(rowGroup.index()).getRowIndexOffset();
+            RowPlace place = new RowPlace(file, Math.max(0, offset));
+            for (int i = 0; i < columns.size(); i++) {
+                use.accept(i, ParquetColumn.of(columns.get(i), requested, store, place));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read rows of " + file, e);
+        }
+    }
+
+    /// Where the rows of a row group are, for messages.
+    record RowPlace(String file, long firstRow) {
+        String row(int row) {
+            return "row %d of %s".formatted(firstRow + row, file);
+        }
+    }
+
+    private static List<Type> types(MessageType schema, List<Column> columns, String file) {
+        return columns.stream()
+                .map(column -> ParquetSchemas.type(schema, column.name(), file))
+                .toList();
+    }
+
+    ParquetMetadata footer(String file) throws IOException {
+        try (ParquetFileReader reader = open(file)) {
+            return reader.getFooter();
+        }
+    }
+
+    private ParquetFileReader open(String file) throws IOException {
+        HadoopInputFile input = HadoopInputFile.fromPath(new Path(file), configuration);
+        ParquetReadOptions options = HadoopReadOptions.builder(configuration).build();
+        ParquetMetadata known = footers.get(file);
+        if (known != null) {
+            return ParquetFileReader.open(input, known, options, input.newStream());
+        }
+        ParquetFileReader reader = ParquetFileReader.open(input, options);
+        footers.put(file, reader.getFooter());
+        return reader;
+    }
+}
