@@ -35,11 +35,11 @@ final class PartWriter implements AutoCloseable {
             Path file,
             Configuration configuration,
             List<Column> columns,
-            CompressionCodecName compression)
+            CompressionCodecName compression,
+            int rowsPerGroup)
             throws IOException {
         this.file = file.toString();
         this.support = new BatchSupport(columns);
-        long perRow = columns.stream().mapToLong(Column::byteSize).sum();
         this.writer =
                 new Builder(HadoopOutputFile.fromPath(file, configuration), support)
                         .withConf(configuration)
@@ -48,9 +48,14 @@ final class PartWriter implements AutoCloseable {
                         .withDictionaryEncoding(false)
                         .withStatisticsEnabled(false)
                         .withRowGroupSize(4 * ROW_GROUP_BYTES)
-                        .withRowGroupRowCountLimit(
-                                (int) Math.clamp(ROW_GROUP_BYTES / perRow, 1, 1 << 20))
+                        .withRowGroupRowCountLimit(rowsPerGroup)
                         .build();
+    }
+
+    /// The size of row groups that a [RankReader] reads well.
+    static int rowsPerGroup(List<Column> columns) {
+        long perRow = columns.stream().mapToLong(Column::byteSize).sum();
+        return Math.clamp(ROW_GROUP_BYTES / perRow, 1, 1 << 20);
     }
 
     void write(Batch batch, int row) throws IOException {

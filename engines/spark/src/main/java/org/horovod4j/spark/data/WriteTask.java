@@ -89,7 +89,12 @@ record WriteTask(String folder, String prefix, List<SparkColumn> sources, WriteO
         }
 
         private PartWriter open(String use) throws IOException {
-            return new PartWriter(path(use), configuration, columns, options.codec());
+            return new PartWriter(
+                    path(use),
+                    configuration,
+                    columns,
+                    options.codec(),
+                    PartWriter.rowsPerGroup(columns));
         }
 
         private Path path(String use) {
