@@ -1,8 +1,5 @@
 package org.horovod4j.spark;
 
-import org.apache.spark.api.java.JavaFutureAction;
-import org.apache.spark.api.java.JavaSparkContext;
-import org.horovod4j.ConfigurationException;
 import org.horovod4j.elastic.registry.WorkerPlacement;
 import org.horovod4j.elastic.registry.WorkerRegistry;
 import org.horovod4j.launcher.LaunchException;
@@ -20,53 +17,37 @@ import org.horovod4j.option.ElasticOptions;
 import org.horovod4j.rendezvous.MembershipListener;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Secret;
-import org.horovod4j.spark.RankRunner.Result;
 import org.horovod4j.spark.TaskServer.ConnectedTask;
 import org.jspecify.annotations.Nullable;
-
-import scala.reflect.ClassTag$;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SequencedMap;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /// An elastic job on the driver.
 ///
-/// Each slot of the job is an [WorkerSlot]: a Spark job of one task, which waits for workers to run. A lost
-/// executor loses its worker slots, and the driver submits others, which Spark starts as soon as it has a
-/// slot. The [ElasticDriver], which is that of `horovodrun`, decides which workers run where and who
-/// is in a generation. Its hosts are the machines of the worker slots.
+/// Each slot of the job is a [WorkerSlot]: a Spark job of one task, which waits for workers to run.
+/// [WorkerSlots] submits them. The [ElasticDriver], which is that of `horovodrun`, decides which
+/// workers run where and who is in a generation. Its hosts are the machines of the worker slots.
 ///
 /// As in the launcher, all events go through one queue to one thread.
 final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     private static final Logger LOGGER = Log.of(ElasticRun.class);
     private static final Duration TICK = Duration.ofMillis(100);
 
-    /// After this time without a worker, a worker slot is one that the driver does not want: its host is
-    /// blacklisted.
-    private static final Duration UNUSED = Duration.ofSeconds(5);
+    /// How long a Spark job may take to end after its task was killed.
+    private static final Duration CANCELLATION_TIMEOUT = Duration.ofSeconds(1);
 
-    /// How long a worker slot elsewhere waits before it takes the place of one that is gone.
-    private static final Duration REPLACEMENT_DELAY = Duration.ofSeconds(1);
-
-    /// How long worker slots may take to return their results.
+    /// How long tasks may take to end when the job has ended.
     private static final Duration END_TIMEOUT = Duration.ofSeconds(30);
 
     private sealed interface Event {
@@ -85,13 +66,10 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     private final ElasticDriver driver;
     private final long startedNanos = System.nanoTime();
     private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
-    private final SequencedMap<Integer, WorkerSlot> workerSlots = new TreeMap<>();
 
     /// Workers that wait for a worker slot on their slot.
     private final List<Worker> waiting = new ArrayList<>();
 
-    private final Map<String, String> hostByMachine = new LinkedHashMap<>();
-    private List<Host> listed = List.of();
     private final Map<Integer, String> labels = new ConcurrentHashMap<>();
     private final Map<Worker, Integer> ranks = new LinkedHashMap<>();
     private final SampleRate sampleRate = new SampleRate();
@@ -101,14 +79,9 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     private @Nullable FunctionFailure lastFailure;
     private @Nullable Servers servers;
 
-    /// What the workers connect to.
-    ///
-    /// @param ticket of the tasks
+    /// What the workers connect to, and where they run.
     private record Servers(
-            RendezvousServer rendezvous,
-            WorkerRegistry registry,
-            TaskServer tasks,
-            Secret ticket) {}
+            RendezvousServer rendezvous, WorkerRegistry registry, WorkerSlots slots) {}
 
     ElasticRun(
             RunSettings settings, ElasticLimits limits, Cooldown cooldown, RankBody.OfWorker body) {
@@ -122,6 +95,7 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     ///
     /// @return what the function returned on the workers of the last generation, by rank
     List<@Nullable Object> run() {
+        ElasticConf.check(settings, limits.maxWorkers());
         Secret ticket = DriverTicket.newTicket();
         Secret secret = settings.job().secret();
         Duration heartbeat = settings.job().heartbeatTimeout();
@@ -142,13 +116,25 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
                                 this);
                 WorkerRegistry registry =
                         WorkerRegistry.open(secret, List.of(settings.bind(2)), heartbeat, this)) {
-            servers = new Servers(rendezvous, registry, tasks, ticket);
+            servers =
+                    new Servers(
+                            rendezvous,
+                            registry,
+                            new WorkerSlots(
+                                    settings,
+                                    body,
+                                    sampleRate,
+                                    tasks,
+                                    ticket,
+                                    limits.maxWorkers()));
             try {
                 handleEvents();
                 if (abortReason != null || driver.failure().isPresent()) {
-                    throw failure();
+                    throw slots().cancellation(CANCELLATION_TIMEOUT)
+                            .map(LaunchException::new)
+                            .orElseGet(this::failure);
                 }
-                return results();
+                return slots().results();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new LaunchException(
@@ -166,25 +152,28 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
         return servers;
     }
 
+    private WorkerSlots slots() {
+        return servers().slots;
+    }
+
     private Duration now() {
         return Duration.ofNanos(System.nanoTime() - startedNanos);
     }
 
     private void handleEvents() throws InterruptedException {
-        while (workerSlots.size() < limits.maxWorkers()) {
-            submitSlot();
-        }
+        slots().fill(now()).ifPresent(this::abort);
         decide(new DriverEvent.JobStarted());
+        Duration nextCheck = now().plus(TICK);
         while (abortReason == null && !driver.isOver()) {
-            Event event = events.poll(TICK.toMillis(), TimeUnit.MILLISECONDS);
-            switch (event) {
+            long left = Math.max(0, nextCheck.minus(now()).toMillis());
+            switch (events.poll(left, TimeUnit.MILLISECONDS)) {
                 case Event.ForDriver(DriverEvent driverEvent) -> decide(driverEvent);
                 case Event.Registered(ConnectedTask task) -> registered(task, now());
                 case Event.WorkerEnded(int index, var how) -> workerEnded(index, how);
                 case Event.Disconnected(int index, String reason) -> slotGone(index, reason);
                 case null -> {
                     checkSlots();
-                    decide(new DriverEvent.TimePassed());
+                    nextCheck = now().plus(TICK);
                 }
             }
         }
@@ -192,115 +181,28 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
 
     // Worker slots
 
-    private void submitSlot() {
-        Servers open = servers();
-        int index = open.tasks.expectAnother();
-        WorkerSlotTask task =
-                new WorkerSlotTask(
-                        settings.ticket(open.ticket.encode(), open.tasks.port()),
-                        index,
-                        body,
-                        settings.processOptions(),
-                        sampleRate);
-        JavaFutureAction<List<Object>> job =
-                JobProperties.submit(
-                        settings.spark(),
-                        "horovod4j-" + settings.job().id(),
-                        "Horovod4J: elastic worker %d of %s"
-                                .formatted(index, JobProperties.className(body.function())),
-                        () ->
-                                JavaSparkContext.fromSparkContext(settings.spark())
-                                        .parallelize(List.of(index), 1)
-                                        .rdd()
-                                        .mapPartitions(
-                                                task,
-                                                false,
-                                                ClassTag$.MODULE$.<Object>apply(Object.class))
-                                        .toJavaRDD()
-                                        .collectAsync());
-        workerSlots.put(index, new WorkerSlot(index, job));
-    }
-
-    /// Replaces worker slots whose Spark job has ended, and adds some if the driver does not use others.
-    private void checkSlots() {
-        for (WorkerSlot workerSlot : List.copyOf(workerSlots.values())) {
-            if (workerSlot.job().isDone() && !workerSlot.isConnected()) {
-                workerSlots.remove(workerSlot.index());
-                if (workerSlot.slot() < 0) { // it never ran: neither would the next
-                    abort("Spark cannot run its tasks: " + sparkFailure(workerSlot));
-                    return;
-                }
-            }
-        }
-        if (settings.spark().isStopped()) {
-            abort("the Spark application was stopped");
-            return;
-        }
+    private void checkSlots() throws InterruptedException {
         Duration now = now();
-        long unused = workerSlots.values().stream().filter(it -> it.isIdleFor(UNUSED, now)).count();
-        long wanted = Math.min(limits.maxWorkers() + unused, 2L * limits.maxWorkers());
-        while (workerSlots.size() < wanted) {
-            submitSlot();
-        }
-        if (workerSlots.values().stream().anyMatch(it -> it.isIdleFor(REPLACEMENT_DELAY, now))) {
+        slots().fill(now).ifPresent(this::abort);
+        if (slots().canReplace(now)) {
             giveUpLostSlots();
         }
-    }
-
-    private static String sparkFailure(WorkerSlot workerSlot) {
-        try {
-            return workerSlot.job().get().isEmpty() ? "they ended at once" : "they ended early";
-        } catch (ExecutionException e) {
-            return String.valueOf((e.getCause() == null ? e : e.getCause()).getMessage());
-        } catch (CancellationException e) {
-            return "they were cancelled";
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return "interrupted";
-        }
+        decide(new DriverEvent.TimePassed());
     }
 
     private void registered(ConnectedTask task, Duration now) {
-        WorkerSlot workerSlot = workerSlots.get(task.hello().index());
-        if (workerSlot == null) {
-            task.stop("the job does not need it any more");
-            return;
+        if (slots().connected(task, now)) {
+            listHosts();
+            startWaiting();
         }
-        boolean shared =
-                workerSlots.values().stream()
-                        .anyMatch(other -> other.isInExecutor(task.hello().executor()));
-        if (shared && settings.processOptions() == null) {
-            throw sharedExecutor();
-        }
-        String host =
-                hostByMachine.computeIfAbsent(task.hello().machine(), _ -> task.hello().host());
-        int slot = 0;
-        while (isTaken(host, slot)) {
-            slot++;
-        }
-        workerSlot.connected(task, host, slot, now);
-        listHosts();
-        startWaiting();
-    }
-
-    static ConfigurationException sharedExecutor() {
-        return new ConfigurationException(
-                """
-                two elastic workers would run in one executor, whose JVM can be one worker only
-                Set spark.task.cpus to the value of spark.executor.cores, or call processes().""");
-    }
-
-    private boolean isTaken(String host, int slot) {
-        return workerSlots.values().stream().anyMatch(workerSlot -> workerSlot.isOn(host, slot));
     }
 
     private void slotGone(int index, String reason) {
-        WorkerSlot workerSlot = workerSlots.get(index);
-        if (workerSlot == null) {
+        WorkerSlot slot = slots().disconnected(index, now());
+        if (slot == null) {
             return;
         }
-        workerSlot.disconnected();
-        Worker worker = workerSlot.workerEnded(false, now());
+        Worker worker = slot.workerEnded(now());
         if (worker != null) {
             // If only its task has ended, it may still wait for a rank.
             servers().registry.dismiss(worker.number(), "its task has ended");
@@ -309,55 +211,15 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
         listHosts();
     }
 
-    /// Tells the driver which machines have worker slots. One without stays listed while a worker waits
-    /// there: Spark mostly starts an executor again where it was.
     private void listHosts() {
-        SequencedMap<String, Integer> slots = new LinkedHashMap<>();
-        for (String host : new HashSet<>(hostByMachine.values())) {
-            slots.put(host, 0);
-        }
-        workerSlots.values().stream()
-                .filter(WorkerSlot::isConnected)
-                .forEach(
-                        workerSlot ->
-                                slots.merge(workerSlot.host(), workerSlot.slot() + 1, Math::max));
-        waiting.forEach(worker -> slots.merge(worker.host(), worker.slot() + 1, Math::max));
-        listed.stream()
-                .filter(host -> slots.getOrDefault(host.name(), 0) == 0 && !anyIdle())
-                .forEach(host -> slots.put(host.name(), host.slots()));
-        List<Host> now =
-                slots.entrySet().stream()
-                        .filter(entry -> entry.getValue() > 0)
-                        .map(entry -> new Host(entry.getKey(), entry.getValue()))
-                        .sorted(Comparator.comparing(Host::name))
-                        .toList();
-        if (!now.equals(listed) && !now.isEmpty()) {
-            listed = now;
-            decide(new DriverEvent.HostsDiscovered(now));
-        }
-    }
-
-    private boolean anyIdle() {
-        return workerSlots.values().stream().anyMatch(WorkerSlot::isIdle);
+        slots().changedHosts(waiting)
+                .ifPresent(hosts -> decide(new DriverEvent.HostsDiscovered(hosts)));
     }
 
     /// Spark has started an executor elsewhere: workers that wait for a slot that is gone do not
     /// wait any longer.
     private void giveUpLostSlots() {
-        List<Worker> lost =
-                waiting.stream()
-                        .filter(
-                                worker ->
-                                        workerSlots.values().stream()
-                                                .noneMatch(
-                                                        workerSlot ->
-                                                                workerSlot.isConnected()
-                                                                        && workerSlot
-                                                                                .host()
-                                                                                .equals(
-                                                                                        worker
-                                                                                                .host())))
-                        .toList();
+        List<Worker> lost = waiting.stream().filter(worker -> !slots().hasHostOf(worker)).toList();
         waiting.removeAll(lost);
         listHosts();
         lost.forEach(worker -> workerGone(worker, true, "its executor is gone"));
@@ -374,18 +236,15 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     }
 
     private boolean startOn(Worker worker) {
-        Optional<WorkerSlot> workerSlot =
-                workerSlots.values().stream()
-                        .filter(it -> it.isIdle() && it.isOn(worker.host(), worker.slot()))
-                        .findFirst();
-        workerSlot.ifPresent(
+        Optional<WorkerSlot> slot = slots().idle(worker);
+        slot.ifPresent(
                 it -> {
                     labels.put(it.index(), "worker " + worker.number());
                     it.start(
                             worker,
                             new TaskMessage.Start(worker.number(), true, settingsOf(worker)));
                 });
-        return workerSlot.isPresent();
+        return slot.isPresent();
     }
 
     private Map<String, String> settingsOf(Worker worker) {
@@ -399,10 +258,9 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     }
 
     private void workerEnded(int index, TaskMessage.FromTask how) {
-        WorkerSlot workerSlot = workerSlots.get(index);
-        boolean returned = how instanceof TaskMessage.Returned;
-        Worker worker = workerSlot == null ? null : workerSlot.workerEnded(returned, now());
-        if (worker == null) {
+        WorkerSlot slot = slots().find(index).orElse(null);
+        Worker worker = slot == null ? null : slot.workerEnded(now());
+        if (slot == null || worker == null) {
             return;
         }
         labels.remove(index);
@@ -410,6 +268,9 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
             lastFailure = failure;
             workerGone(worker, true, "its function threw " + failure.thrown().text());
         } else {
+            if (ranks.containsKey(worker)) { // else the job had dismissed it
+                slot.resultKept();
+            }
             workerGone(worker, false, "its function returned");
         }
     }
@@ -448,7 +309,7 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
             case DriverAction.FailJob() -> abort("a worker has failed");
             case DriverAction.AbortJob(String reason) -> abort(reason);
             case DriverAction.AbortStart(String reason) -> abort(reason);
-            case DriverAction.Info(String text) -> LOGGER.log(Level.INFO, text);
+            case DriverAction.Info(String text) -> settings.printMessage(text);
             case DriverAction.Verbose(String text) -> LOGGER.log(Level.DEBUG, text);
         }
     }
@@ -464,9 +325,7 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
             notifyDriver(
                     new DriverEvent.WorkerExited(worker.number(), false, "it was not started"));
         }
-        workerSlots.values().stream()
-                .filter(workerSlot -> workerSlot.runs(worker))
-                .forEach(workerSlot -> workerSlot.stop("the job has ended its worker"));
+        slots().running(worker).ifPresent(slot -> slot.stop("the job has ended its worker"));
     }
 
     private void startGeneration(DriverAction.StartGeneration start) {
@@ -484,11 +343,8 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
     }
 
     private void label(Worker worker, Slot slot) {
-        workerSlots.values().stream()
-                .filter(workerSlot -> workerSlot.runs(worker))
-                .forEach(
-                        workerSlot ->
-                                labels.put(workerSlot.index(), Integer.toString(slot.rank())));
+        slots().running(worker)
+                .ifPresent(it -> labels.put(it.index(), Integer.toString(slot.rank())));
     }
 
     private static WorkerPlacement placement(DriverAction.StartGeneration start, Slot slot) {
@@ -525,47 +381,8 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
                                                 : loader));
     }
 
-    private List<@Nullable Object> results() throws InterruptedException {
-        Set<WorkerSlot> connected = new HashSet<>();
-        for (WorkerSlot workerSlot : workerSlots.values()) {
-            if (workerSlot.isConnected()) {
-                workerSlot.stop("");
-                connected.add(workerSlot);
-            }
-        }
-        List<Result> results = new ArrayList<>();
-        for (WorkerSlot workerSlot : connected) {
-            results.addAll(results(workerSlot));
-        }
-        List<@Nullable Object> values = new ArrayList<>();
-        results.stream()
-                .filter(result -> result.rank() != Result.NO_RANK)
-                .sorted(Comparator.comparingInt(Result::rank))
-                .forEach(result -> values.add(result.value()));
-        return values;
-    }
-
-    private static List<Result> results(WorkerSlot workerSlot) throws InterruptedException {
-        try {
-            return workerSlot.job().get(END_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).stream()
-                    .map(Result.class::cast)
-                    .toList();
-        } catch (ExecutionException | TimeoutException | CancellationException e) {
-            if (workerSlot.hasReturned()) {
-                throw new LaunchException(
-                        "the training has ended, but the result of a worker on %s is lost: %s"
-                                .formatted(workerSlot.host(), e.getMessage()),
-                        e);
-            }
-            return List.of();
-        }
-    }
-
     private void end(TaskServer tasks) {
-        workerSlots.values().stream()
-                .map(WorkerSlot::job)
-                .filter(job -> !job.isDone())
-                .forEach(job -> job.cancel(true));
+        slots().cancel();
         boolean interrupted = Thread.interrupted();
         try {
             tasks.awaitDisconnects(END_TIMEOUT);

@@ -25,6 +25,10 @@ final class ExecutorRank implements RankRunner {
     private static final Map<String, String> NO_HOOKS =
             Map.of(RuntimeOptions.JVM_HOOKS.variable(), "0");
 
+    private static final String HVD_OF_ANOTHER =
+            "another job uses Hvd in this executor: the function of this one must use its communicator"
+                    + " alone. Let jobs run one after the other, or call processes().";
+
     private @Nullable Rank rank;
     private boolean usesHvd;
     private @Nullable String abortReason;
@@ -35,6 +39,9 @@ final class ExecutorRank implements RankRunner {
         settings.putAll(start.settings());
         boolean claimed =
                 start.isAlone() && !Hvd.isInitialized() && HVD_IN_USE.compareAndSet(false, true);
+        if (start.isAlone() && !claimed && body instanceof RankBody.OfRank) {
+            System.err.println(HVD_OF_ANOTHER);
+        }
         try {
             return switch (body) {
                 case RankBody.OfRank function ->

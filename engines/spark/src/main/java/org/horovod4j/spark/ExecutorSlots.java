@@ -28,6 +28,11 @@ record ExecutorSlots(List<ExecutorSummary> executors) {
                         .toList());
     }
 
+    /// Whether Spark adds and removes executors. A local master ignores the setting.
+    static boolean isDynamic(SparkContext spark) {
+        return spark.getConf().getBoolean(DYNAMIC_ALLOCATION, false) && !spark.isLocal();
+    }
+
     /// The tasks that can run at once.
     int total() {
         return executors.stream().mapToInt(ExecutorSummary::maxTasks).sum();
@@ -37,7 +42,7 @@ record ExecutorSlots(List<ExecutorSummary> executors) {
     ///
     /// @throws ConfigurationException when there are too few after `limit`
     static void await(SparkContext spark, int ranks, Duration limit) throws InterruptedException {
-        if (spark.getConf().getBoolean(DYNAMIC_ALLOCATION, false)) {
+        if (isDynamic(spark)) {
             throw new ConfigurationException(
                     """
                     %s is true, and Spark cannot run all ranks at once (barrier mode) while it adds and removes executors

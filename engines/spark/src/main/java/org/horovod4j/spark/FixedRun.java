@@ -1,6 +1,8 @@
 package org.horovod4j.spark;
 
-import org.apache.spark.SparkException;
+import static scala.jdk.javaapi.OptionConverters.toJava;
+
+import org.apache.spark.SparkStatusTracker;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.horovod4j.launcher.LaunchException;
@@ -30,6 +32,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 
 /// A job with a fixed number of ranks, on the driver: one barrier stage, whose tasks are the ranks.
 ///
@@ -42,15 +45,13 @@ final class FixedRun implements TaskServer.Listener {
     /// How long tasks may take to end when the job has ended.
     private static final Duration END_TIMEOUT = Duration.ofSeconds(10);
 
-    private static final String CANCELLED = "SPARK_JOB_CANCELLED";
-
     private final RunSettings settings;
     private final int size;
     private final RankOutcomes outcomes = new RankOutcomes();
     private final SequencedMap<Integer, ConnectedTask> tasks = new TreeMap<>();
     private final Map<Integer, Slot> slots = new HashMap<>();
-    private @Nullable RendezvousServer rendezvous;
-    private @Nullable TaskServer server;
+    private volatile @Nullable RendezvousServer rendezvous;
+    private volatile @Nullable TaskServer server;
 
     FixedRun(RunSettings settings, int size) {
         this.settings = settings;
@@ -142,11 +143,25 @@ final class FixedRun implements TaskServer.Listener {
                 job.get(POLL.toMillis(), TimeUnit.MILLISECONDS);
                 return;
             } catch (TimeoutException e) {
-                if (System.nanoTime() > deadline) {
+                if (computesPartitions(job)) {
+                    deadline = System.nanoTime() + limit.toNanos();
+                } else if (System.nanoTime() > deadline) {
                     throw ExecutorSlots.of(settings.spark()).notStarted(started(), size, limit);
                 }
             }
         }
+    }
+
+    /// Whether Spark still computes what the partitions depend on, as after a shuffle. That may take
+    /// any time.
+    private boolean computesPartitions(JavaFutureAction<?> job) {
+        SparkStatusTracker tracker = settings.spark().statusTracker();
+        return job.jobIds().stream()
+                .flatMap(id -> toJava(tracker.getJobInfo(id)).stream())
+                .flatMapToInt(info -> IntStream.of(info.stageIds()).max().stream()) // of the ranks
+                .mapToObj(tracker::getStageInfo)
+                .flatMap(stage -> toJava(stage).stream())
+                .anyMatch(stage -> stage.submissionTime() == 0);
     }
 
     /// Ends what is left of the tasks, and waits for them: their slots are free then.
@@ -171,8 +186,7 @@ final class FixedRun implements TaskServer.Listener {
 
     private LaunchException failure(Throwable spark) {
         String text = String.valueOf(spark.getMessage());
-        if (spark instanceof SparkException exception
-                && CANCELLED.equals(exception.getCondition())) {
+        if (JobProperties.isCancelled(spark)) {
             return new LaunchException("the Spark job was cancelled: " + text, spark);
         }
         return switch (outcomes.firstFailure().orElse(null)) {
@@ -245,23 +259,23 @@ final class FixedRun implements TaskServer.Listener {
                 slots.put(task.hello().index(), plan.get(rank++));
             }
         }
-        if (server != null) {
-            server.acceptNoMore();
+        TaskServer openServer = server;
+        if (openServer != null) {
+            openServer.acceptNoMore();
         }
         tasks.forEach((index, task) -> start(task, perExecutor));
     }
 
     private void start(ConnectedTask task, Map<String, Integer> perExecutor) {
         Slot slot = slots.get(task.hello().index());
-        if (slot == null || rendezvous == null) {
+        RendezvousServer open = rendezvous;
+        if (slot == null || open == null) {
             throw new IllegalStateException("a task without a rank");
         }
         int ranks = perExecutor.getOrDefault(task.hello().executor(), 1);
         task.start(
                 new TaskMessage.Start(
-                        slot.rank(),
-                        ranks == 1,
-                        settings.ofRank(slot, rendezvous.address().getPort())));
+                        slot.rank(), ranks == 1, settings.ofRank(slot, open.address().getPort())));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.horovod4j.spark;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -20,6 +21,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.function.Consumer;
 
 /// Runs functions as ranks inside the executors of a Spark application.
@@ -46,6 +48,12 @@ public final class HvdSpark {
     /// The name of the accumulator in the Spark UI.
     static final String SAMPLES = "samples";
 
+    private static final String RANKS = "spark.horovod.ranks";
+    private static final String MIN_RANKS = "spark.horovod.minRanks";
+    private static final String MAX_RANKS = "spark.horovod.maxRanks";
+
+    private static final int MAX_FIRST_PORT = 65_533;
+
     private final SparkContext spark;
     private final int ranks;
     private final Map<String, String> options = new HashMap<>();
@@ -70,6 +78,39 @@ public final class HvdSpark {
     /// A job of this many ranks, with settings.
     public static HvdSpark ranks(SparkSession spark, int ranks) {
         return new HvdSpark(spark, ranks);
+    }
+
+    /// A job of as many ranks as the property `spark.horovod.ranks` says, with settings. A job file
+    /// with `engine: spark` sets it, and for an elastic job `spark.horovod.minRanks` and
+    /// `spark.horovod.maxRanks`.
+    ///
+    /// @throws ConfigurationException when the property is not set
+    public static HvdSpark ranks(SparkSession spark) {
+        SparkConf conf = spark.sparkContext().getConf();
+        HvdSpark job = new HvdSpark(spark, count(conf, RANKS).orElseThrow(HvdSpark::noRanks));
+        count(conf, MIN_RANKS).ifPresent(job::minRanks);
+        count(conf, MAX_RANKS).ifPresent(job::maxRanks);
+        return job;
+    }
+
+    private static OptionalInt count(SparkConf conf, String property) {
+        if (!conf.contains(property)) {
+            return OptionalInt.empty();
+        }
+        String text = conf.get(property).strip();
+        if (!text.matches("[1-9]\\d{0,5}")) {
+            throw new ConfigurationException(
+                    "%s is '%s': give a number of 1 or more.".formatted(property, text));
+        }
+        return OptionalInt.of(Integer.parseInt(text));
+    }
+
+    private static ConfigurationException noRanks() {
+        return new ConfigurationException(
+                """
+                the number of ranks is not given: %s is not set
+                Submit the program by a job file with engine: spark, by spark-submit --conf %1$s=4, or call HvdSpark.ranks(spark, 4)."""
+                        .formatted(RANKS));
     }
 
     /// Runs `function` on each of this many ranks.
@@ -128,9 +169,14 @@ public final class HvdSpark {
         return this;
     }
 
-    /// The first of four consecutive ports at which the driver listens, if a firewall protects it.
+    /// The first of three consecutive ports at which the driver listens, if a firewall protects it.
     /// Without this, any free ports.
     public HvdSpark ports(int first) {
+        if (first < 1 || first > MAX_FIRST_PORT) {
+            throw new ConfigurationException(
+                    "ports(%d): give the first of three ports, from 1 to %d."
+                            .formatted(first, MAX_FIRST_PORT));
+        }
         firstPort = first;
         return this;
     }

@@ -1,6 +1,7 @@
 package org.horovod4j.spark;
 
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkException;
 
 import java.util.Properties;
 import java.util.function.Supplier;
@@ -11,7 +12,15 @@ final class JobProperties {
     private static final String DESCRIPTION = "spark.job.description";
     private static final String INTERRUPT = "spark.job.interruptOnCancel";
 
+    private static final String CANCELLED = "SPARK_JOB_CANCELLED";
+
     private JobProperties() {}
+
+    /// Whether a job failed because a user or a program cancelled it.
+    static boolean isCancelled(Throwable failure) {
+        return failure instanceof SparkException exception
+                && CANCELLED.equals(exception.getCondition());
+    }
 
     /// Submits a job with a group and a description, unless the program has set its own.
     ///

@@ -1,18 +1,16 @@
 package org.horovod4j.spark;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.function.FunctionFailure;
+import org.horovod4j.launcher.function.LineOutputStream;
 import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.process.ExitStatus;
+import org.horovod4j.launcher.process.OutputReader;
 import org.jspecify.annotations.Nullable;
 
-import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.io.ObjectStreamClass;
@@ -29,6 +27,7 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /// A rank in a process of its own, which the executor starts: for frameworks of which a JVM can hold
@@ -41,6 +40,9 @@ import java.util.Set;
 final class ProcessRank implements RankRunner {
     /// The name of this property tells a process from an executor.
     private static final String PREFIX = "hvd-spark-";
+
+    /// The size of a pipe on Linux.
+    private static final int CHUNK = 1 << 16;
 
     private final JvmOptions jvmOptions;
     private final TaskOutput output;
@@ -67,12 +69,11 @@ final class ProcessRank implements RankRunner {
 
     @Override
     public Result run(TaskMessage.Start start, RankBody body, Iterator<?> rows) throws Exception {
-        Path folder = Files.createTempDirectory(PREFIX);
-        Path file = folder.resolve("result");
+        Path file = Files.createTempDirectory(PREFIX).resolve("result");
         try {
-            Process started = start(folder);
+            Process started = start();
             use(started);
-            List<Thread> readers =
+            List<OutputReader> readers =
                     List.of(
                             forward(started.getInputStream(), false),
                             forward(started.getErrorStream(), true));
@@ -82,23 +83,30 @@ final class ProcessRank implements RankRunner {
             } finally {
                 kill(started);
             }
-            for (Thread reader : readers) {
-                reader.join();
+            for (OutputReader reader : readers) {
+                // A process that the function has left behind may hold the pipe open.
+                boolean _ = reader.awaitEnd(OutputReader.IDLE_TIMEOUT);
             }
             return result(started, file);
         } finally {
-            Files.deleteIfExists(file);
-            Files.deleteIfExists(folder);
+            deleteResult(file);
         }
     }
 
-    private Process start(Path folder) throws IOException {
+    /// Removes the file of the result and its folder.
+    static void deleteResult(Path file) throws IOException {
+        Files.deleteIfExists(file);
+        Files.deleteIfExists(Objects.requireNonNull(file.getParent()));
+    }
+
+    /// In the working folder of the executor, where files that Spark distributes may be.
+    private Process start() throws IOException {
         List<String> options = new ArrayList<>(List.of("--add-modules=jdk.incubator.vector"));
         options.addAll(jvmOptions.words);
         List<String> command =
                 new RankCommand(null, classPath(), options)
                         .commandLine(ProcessRankMain.class.getName(), List.of());
-        return new ProcessBuilder(command).directory(folder.toFile()).start();
+        return new ProcessBuilder(command).start();
     }
 
     /// The class path of this JVM, and the jars that Spark has added for the program.
@@ -139,19 +147,30 @@ final class ProcessRank implements RankRunner {
         out.flush(); // stays open
     }
 
-    private Thread forward(InputStream stream, boolean isError) {
-        return Thread.ofPlatform()
-                .daemon()
-                .name("hvd-spark-output")
-                .start(
-                        () -> {
-                            try (BufferedReader lines =
-                                    new BufferedReader(new InputStreamReader(stream, UTF_8))) {
-                                lines.lines().forEach(line -> output.forwardLine(isError, line));
-                            } catch (IOException | UncheckedIOException e) {
-                                output.forwardLine(true, "its output cannot be read: " + e);
-                            }
-                        });
+    private OutputReader forward(InputStream stream, boolean isError) {
+        LineOutputStream lines = new LineOutputStream(line -> output.forwardLine(isError, line));
+        return OutputReader.start("hvd-spark-output", stream, CHUNK, new LineReceiver(lines));
+    }
+
+    /// Divides the output of a process into lines.
+    private record LineReceiver(LineOutputStream lines) implements OutputReader.Receiver {
+        @Override
+        public void onBytes(byte[] chunk, int length) {
+            try {
+                lines.write(chunk, 0, length);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void onEnd() {
+            try {
+                lines.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
     }
 
     private Result result(Process ended, Path file) throws Exception {

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.NotSerializableException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.nio.file.Files;
@@ -26,30 +27,62 @@ final class ProcessRankMain {
         Map<String, String> settings = ProcessRank.settings(in.readObject());
         Path file = Path.of(in.readUTF());
         RankBody body = (RankBody) in.readObject();
-        Thread.ofPlatform().daemon().name("hvd-executor-watch").start(() -> endWith(executor));
+        Thread.ofPlatform()
+                .daemon()
+                .name("hvd-executor-watch")
+                .start(() -> endWith(executor, file));
         ProcessRank.Outcome outcome = outcome(worker, settings, body);
-        try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
-            out.writeObject(outcome);
-        } catch (IOException | RuntimeException e) {
-            Files.delete(file);
-            throw e;
+        try {
+            write(outcome, file);
+        } catch (NotSerializableException e) {
+            write(
+                    failed(
+                            new IllegalStateException(
+                                    "the function returned a value that cannot be serialized: "
+                                            + e.getMessage(),
+                                    e)),
+                    file);
         }
         if (outcome.failure() == null) {
             Hvd.shutdown();
         }
         System.out.flush();
         System.err.flush();
-        Runtime.getRuntime().halt(0); // the function may have left threads
+        halt(0); // the function may have left threads
+    }
+
+    /// Ends this process, and those that the function has started.
+    private static void halt(int code) {
+        ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+        Runtime.getRuntime().halt(code);
+    }
+
+    private static void write(ProcessRank.Outcome outcome, Path file) throws IOException {
+        try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
+            out.writeObject(outcome);
+        } catch (IOException | RuntimeException e) {
+            Files.delete(file);
+            throw e;
+        }
+    }
+
+    private static ProcessRank.Outcome failed(Throwable thrown) {
+        return new ProcessRank.Outcome(null, new ObjectCodec().encode(FunctionFailure.of(thrown)));
     }
 
     /// The executor never closes the stream while the process runs.
-    private static void endWith(InputStream executor) {
+    private static void endWith(InputStream executor, Path file) {
         try {
             while (executor.read() >= 0) {}
         } catch (IOException e) {
             System.err.println("the executor is gone: " + e);
         }
-        Runtime.getRuntime().halt(1);
+        try {
+            ProcessRank.deleteResult(file);
+        } catch (IOException e) {
+            System.err.println("the file of the result stays behind: " + e);
+        }
+        halt(1);
     }
 
     private static ProcessRank.Outcome outcome(
@@ -73,7 +106,7 @@ final class ProcessRankMain {
             return new ProcessRank.Outcome(result, null);
         } catch (Throwable e) { // everything is reported to the driver
             Hvd.abort("its function failed: " + e);
-            return new ProcessRank.Outcome(null, new ObjectCodec().encode(FunctionFailure.of(e)));
+            return failed(e);
         }
     }
 }

@@ -123,6 +123,11 @@ record RunSettings(
         settings.put(option.variable(), option.format(value));
     }
 
+    /// Prints a decision of the driver about its job.
+    void printMessage(String text) {
+        printer.print(true, "horovod4j: " + text);
+    }
+
     void print(String label, boolean isError, String line) {
         printer.print(isError, "[%s]<%s>:%s".formatted(label, isError ? "stderr" : "stdout", line));
     }

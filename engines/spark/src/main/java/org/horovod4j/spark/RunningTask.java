@@ -20,6 +20,9 @@ final class RunningTask implements AutoCloseable {
     private @Nullable RankRunner runner;
     private @Nullable String stopReason;
 
+    /// From then on its thread belongs to Spark, and may run another task.
+    private boolean isClosed;
+
     /// @param index of the task in the job
     /// @param processOptions options of the JVM of each rank; null to run in this JVM
     RunningTask(
@@ -75,7 +78,7 @@ final class RunningTask implements AutoCloseable {
     /// Does not wait: Spark and the connection call it on threads of theirs. The driver learns at
     /// once that this task is gone, and lets a worker that waits for a rank return.
     private synchronized void stop(String reason) {
-        if (stopReason == null) {
+        if (stopReason == null && !isClosed) {
             stopReason = reason;
             thread.interrupt();
             client.disconnect();
@@ -91,6 +94,9 @@ final class RunningTask implements AutoCloseable {
 
     @Override
     public void close() {
+        synchronized (this) {
+            isClosed = true;
+        }
         client.close();
     }
 

@@ -11,6 +11,7 @@ import org.horovod4j.security.Handshake;
 import org.horovod4j.security.Handshake.Purpose;
 import org.horovod4j.security.MultiAddressConnector;
 import org.horovod4j.security.SocketSettings;
+import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -28,7 +29,10 @@ final class TaskClient implements AutoCloseable {
     private final Connection<TaskMessage> connection;
     private final TaskOutput output;
     private final BlockingQueue<TaskMessage.FromDriver> commands = new LinkedBlockingQueue<>();
-    private volatile Consumer<String> onStop = _ -> {};
+    private Consumer<String> onStop = _ -> {};
+
+    /// Why the task ends; null while it runs.
+    private @Nullable String stopReason;
 
     /// Connects to the driver and registers the task.
     ///
@@ -79,10 +83,18 @@ final class TaskClient implements AutoCloseable {
 
     /// Calls `action` with the reason when the driver stops the task, or is gone. At once if that
     /// has happened.
-    void onStop(Consumer<String> action) {
+    synchronized void onStop(Consumer<String> action) {
         onStop = action;
-        if (commands.peek() instanceof TaskMessage.Stop(String reason) && !reason.isEmpty()) {
-            action.accept(reason);
+        if (stopReason != null) {
+            action.accept(stopReason);
+        }
+    }
+
+    private synchronized void stop(String reason) {
+        commands.add(new TaskMessage.Stop(reason));
+        if (!reason.isEmpty() && stopReason == null) {
+            stopReason = reason;
+            onStop.accept(reason);
         }
     }
 
@@ -107,7 +119,6 @@ final class TaskClient implements AutoCloseable {
     /// Sends what is queued, and closes the connection.
     @Override
     public void close() {
-        onStop = _ -> {};
         output.close();
         connection.flushAndClose(FLUSH_TIMEOUT);
     }
@@ -128,13 +139,6 @@ final class TaskClient implements AutoCloseable {
         public void closed(CloseReason closeReason) {
             output.driverGone();
             stop("the driver of Spark is gone: " + closeReason.detail());
-        }
-
-        private void stop(String reason) {
-            commands.add(new TaskMessage.Stop(reason));
-            if (!reason.isEmpty()) {
-                onStop.accept(reason);
-            }
         }
     }
 }

@@ -36,6 +36,7 @@ final class TaskServer implements AutoCloseable {
     private final Set<Connection<TaskMessage>> connections = new HashSet<>();
     private final Acceptor acceptor;
     private int expected;
+    private boolean isClosed;
 
     /// Receives the events of tasks, on one thread for each task. Must not block, except for
     /// [#printed], which stops only the task that prints.
@@ -117,6 +118,7 @@ final class TaskServer implements AutoCloseable {
         acceptor.close();
         List<Connection<TaskMessage>> open;
         synchronized (this) {
+            isClosed = true;
             open = List.copyOf(connections);
         }
         open.forEach(Connection::finish);
@@ -125,10 +127,15 @@ final class TaskServer implements AutoCloseable {
     private void accept(SecureConnection accepted) throws IOException {
         Connection<TaskMessage> connection =
                 new Connection<>(accepted, codec, TaskMessage.Codec.MAX_BYTES, heartbeatTimeout);
-        synchronized (this) {
-            connections.add(connection);
+        if (add(connection)) {
+            connection.start("hvd-spark-task", new Session(connection));
+        } else { // its handshake ended after the job
+            connection.close();
         }
-        connection.start("hvd-spark-task", new Session(connection));
+    }
+
+    private synchronized boolean add(Connection<TaskMessage> connection) {
+        return !isClosed && connections.add(connection);
     }
 
     private synchronized void register(int index) throws MalformedMessageException {

@@ -8,8 +8,7 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.List;
 
-/// A task of an elastic job, on the driver: a slot in which workers run. The thread of [ElasticRun]
-/// owns it.
+/// A task of an elastic job, on the driver: a slot in which workers run. Part of [WorkerSlots].
 final class WorkerSlot {
     private final int index;
     private final JavaFutureAction<List<Object>> job;
@@ -18,7 +17,7 @@ final class WorkerSlot {
     private int slot = -1;
     private @Nullable Worker worker;
     private Duration idleSince = Duration.ZERO;
-    private boolean hasReturned;
+    private boolean hasResult;
 
     WorkerSlot(int index, JavaFutureAction<List<Object>> job) {
         this.index = index;
@@ -68,10 +67,6 @@ final class WorkerSlot {
         return slot;
     }
 
-    @Nullable Worker worker() {
-        return worker;
-    }
-
     boolean runs(Worker other) {
         return other.equals(worker);
     }
@@ -95,17 +90,20 @@ final class WorkerSlot {
     /// Its worker has ended.
     ///
     /// @return the worker, if there was one
-    @Nullable Worker workerEnded(boolean returned, Duration now) {
+    @Nullable Worker workerEnded(Duration now) {
         Worker ended = worker;
         worker = null;
         idleSince = now;
-        hasReturned |= returned;
         return ended;
     }
 
-    /// Whether a function has returned in it, so that it has a result.
-    boolean hasReturned() {
-        return hasReturned;
+    /// The function has returned on a worker that took part until the end.
+    void resultKept() {
+        hasResult = true;
+    }
+
+    boolean hasResult() {
+        return hasResult;
     }
 
     void stop(String reason) {

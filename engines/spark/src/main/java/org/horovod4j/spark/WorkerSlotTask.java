@@ -1,6 +1,7 @@
 package org.horovod4j.spark;
 
 import org.apache.spark.TaskContext;
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.spark.RankRunner.Result;
 import org.jspecify.annotations.Nullable;
 
@@ -48,9 +49,11 @@ final class WorkerSlotTask extends AbstractFunction1<Iterator<Integer>, Iterator
         TaskContext context = TaskContext.get();
         List<Object> results = new ArrayList<>();
         if (context.attemptNumber() == 0) {
-            try (RunningTask task = new RunningTask(context, driver, index, processOptions)) {
+            try (RunningTask task = connect(context)) {
                 SampleRate.attach(sampleRate);
                 runWorkers(task, results);
+            } catch (NotConnectedException e) {
+                results.add(new NotConnected(String.valueOf(e.getMessage())));
             } catch (Exception e) {
                 throw RunningTask.unchecked(e);
             } finally {
@@ -58,6 +61,29 @@ final class WorkerSlotTask extends AbstractFunction1<Iterator<Integer>, Iterator
             }
         }
         return CollectionConverters.asScala(results.iterator());
+    }
+
+    private RunningTask connect(TaskContext context) throws NotConnectedException {
+        try {
+            return new RunningTask(context, driver, index, processOptions);
+        } catch (RuntimeException | LinkageError e) {
+            context.killTaskIfInterrupted();
+            throw new NotConnectedException(e);
+        }
+    }
+
+    /// The result of a task that cannot reach the driver. An exception would be lost: Spark would
+    /// run the task again, and the second attempt succeeds.
+    record NotConnected(String reason) implements Serializable {}
+
+    private static final class NotConnectedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        NotConnectedException(Throwable cause) {
+            super(
+                    cause instanceof ConfigurationException ? cause.getMessage() : cause.toString(),
+                    cause);
+        }
     }
 
     private void runWorkers(RunningTask task, List<Object> results) throws Exception {

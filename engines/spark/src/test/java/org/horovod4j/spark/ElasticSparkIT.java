@@ -2,10 +2,14 @@ package org.horovod4j.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import org.apache.spark.sql.SparkSession;
+import org.horovod4j.Communicator;
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.WorkerFunction;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ElasticSampler;
@@ -17,11 +21,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.io.ObjectInputStream;
 import java.io.Serializable;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /// An elastic job in two executors, of which one is killed.
 @Timeout(180)
@@ -123,5 +136,139 @@ class ElasticSparkIT {
                                                 }))
                 .isInstanceOf(LaunchException.class)
                 .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void cancellingItsSparkJobsEndsTheJob() throws Exception {
+        Queue<String> lines = new ConcurrentLinkedQueue<>();
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<?> job =
+                    threads.submit(
+                            () ->
+                                    HvdSpark.ranks(spark, 2)
+                                            .minRanks(1)
+                                            .output(lines::add)
+                                            .runElastic(ElasticSparkIT::trainForEver));
+            await().until(() -> lines.stream().filter(it -> it.contains("trains")).count() == 2);
+
+            spark.sparkContext().cancelAllJobs();
+
+            assertThatThrownBy(job::get)
+                    .hasCauseInstanceOf(LaunchException.class)
+                    .hasMessageContaining("the Spark job was cancelled");
+        }
+        assertThat(HvdSpark.run(spark, 2, Communicator::size)).containsExactly(2, 2);
+    }
+
+    private static int trainForEver() {
+        ObjectState state = new ObjectState().with("step", 0);
+        Elastic.run(
+                state,
+                s -> {
+                    System.out.println("trains");
+                    while (s.getInt("step") >= 0) {
+                        Hvd.barrier();
+                        s.set("step", s.getInt("step") + 1);
+                        s.commit();
+                    }
+                });
+        return state.getInt("step");
+    }
+
+    /// Ends the first executor that reads it, before the task has connected to the driver.
+    private static final class EndsAnExecutor implements WorkerFunction<Integer> {
+        private static final long serialVersionUID = 1L;
+
+        private final String file;
+
+        EndsAnExecutor(String file) {
+            this.file = file;
+        }
+
+        private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+            in.defaultReadObject();
+            try {
+                Files.createFile(Path.of(file));
+            } catch (FileAlreadyExistsException e) {
+                return; // not the first
+            }
+            Runtime.getRuntime().halt(137);
+        }
+
+        @Override
+        public Integer call() {
+            ObjectState state = new ObjectState().with("step", 0);
+            Elastic.run(state, s -> s.set("step", Hvd.size()));
+            return state.getInt("step");
+        }
+    }
+
+    @Test
+    void anExecutorThatIsLostWhileItStartsIsReplaced(@TempDir Path folder) {
+        Path lost = folder.resolve("lost");
+
+        List<Integer> sizes =
+                HvdSpark.ranks(spark, 2).runElastic(new EndsAnExecutor(lost.toString()));
+
+        assertThat(lost).exists();
+        assertThat(sizes).containsExactly(2, 2);
+    }
+
+    /// Fails on the second worker twice, then trains with its third replacement.
+    private static int failTwice(String folder) throws Exception {
+        ObjectState state = new ObjectState().with("step", 0);
+        Elastic.run(
+                state,
+                s -> {
+                    if (Hvd.rank() == 1) {
+                        for (int i = 1; i <= 2; i++) {
+                            try {
+                                Files.createFile(Path.of(folder, "failure" + i));
+                            } catch (FileAlreadyExistsException e) {
+                                continue;
+                            }
+                            throw new IllegalStateException("failure " + i);
+                        }
+                    }
+                    while (Hvd.size() < 2 || Hvd.membership().generation() < 3) {
+                        Hvd.barrier();
+                        Thread.sleep(20);
+                        s.commit();
+                    }
+                });
+        return Hvd.size();
+    }
+
+    @Test
+    void aHostOnWhichWorkersFailTwiceIsBlacklistedForAWhile(@TempDir Path folder) {
+        Queue<String> lines = new ConcurrentLinkedQueue<>();
+        String files = folder.toString();
+
+        List<Integer> sizes =
+                HvdSpark.ranks(spark, 2)
+                        .minRanks(1)
+                        .cooldown(Duration.ofSeconds(1), Duration.ofMinutes(5))
+                        .output(lines::add)
+                        .runElastic(() -> failTwice(files));
+
+        assertThat(sizes).containsExactly(2, 2);
+        assertThat(lines)
+                .anyMatch(it -> it.startsWith("horovod4j: generation 0: 2 workers"))
+                .anyMatch(it -> it.contains("Its slot gets another try."))
+                .anyMatch(it -> it.matches("horovod4j: .*Host .* is blacklisted.*for 1 s\\."));
+    }
+
+    @Test
+    void speculationIsRefused() {
+        spark.sparkContext().conf().set("spark.speculation", "true");
+        spark.sparkContext().conf().set("spark.speculation.task.duration.threshold", "1min");
+        try {
+            assertThatThrownBy(() -> HvdSpark.runElastic(spark, () -> 0, 1, 2))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("Set spark.speculation to false");
+        } finally {
+            spark.sparkContext().conf().remove("spark.speculation");
+            spark.sparkContext().conf().remove("spark.speculation.task.duration.threshold");
+        }
     }
 }

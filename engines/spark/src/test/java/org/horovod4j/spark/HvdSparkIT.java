@@ -275,6 +275,33 @@ class HvdSparkIT {
     }
 
     @Test
+    void partitionsMayTakeLongerToComputeThanRanksToStart() {
+        Duration startTimeout = Duration.ofSeconds(2);
+        long pauseMillis = startTimeout.multipliedBy(2).toMillis();
+
+        List<Integer> counts =
+                HvdSpark.ranks(spark, 2)
+                        .startTimeout(startTimeout)
+                        .run(
+                                JavaSparkContext.fromSparkContext(spark.sparkContext())
+                                        .parallelize(List.of(1, 2), 2)
+                                        .map(
+                                                it -> {
+                                                    Thread.sleep(pauseMillis);
+                                                    return it;
+                                                })
+                                        .repartition(2),
+                                (comm, rows) -> {
+                                    int[] count = {0};
+                                    rows.forEachRemaining(_ -> count[0]++);
+                                    comm.allreduce("count", count, ReduceOp.SUM);
+                                    return count[0];
+                                });
+
+        assertThat(counts).containsExactly(2, 2);
+    }
+
+    @Test
     void anRddWithAnotherNumberOfPartitionsIsRefused() {
         assertThatThrownBy(
                         () ->
@@ -308,6 +335,40 @@ class HvdSparkIT {
                 .contains(
                         "[0]<stdout>:outside of Spark: null", "[1]<stdout>:outside of Spark: null");
         assertThat(places).allSatisfy(place -> assertThat(ProcessHandle.of(place.pid())).isEmpty());
+    }
+
+    @Test
+    void aProcessMayWriteFilesAndLeaveProcessesWhichEndWithIt() {
+        List<Long> pids =
+                HvdSpark.ranks(spark, 1)
+                        .processes("-XX:TieredStopAtLevel=1")
+                        .run(
+                                comm -> {
+                                    Path file = Path.of("written-by-rank");
+                                    Files.writeString(file, "0");
+                                    Files.delete(file);
+                                    // Holds standard output open.
+                                    return new ProcessBuilder("sleep", "600")
+                                            .inheritIO()
+                                            .start()
+                                            .pid();
+                                });
+
+        await().until(() -> ProcessHandle.of(pids.getFirst()).isEmpty());
+    }
+
+    @Test
+    void aResultThatCannotBeSerializedIsNamed() {
+        assertThatThrownBy(
+                        () ->
+                                HvdSpark.ranks(spark, 1)
+                                        .processes("-XX:TieredStopAtLevel=1")
+                                        .run(comm -> new Object()))
+                .isInstanceOf(LaunchException.class)
+                .hasMessageContaining("a value that cannot be serialized: java.lang.Object");
+        assertThatThrownBy(() -> HvdSpark.run(spark, 1, comm -> new Object()))
+                .isInstanceOf(LaunchException.class)
+                .hasMessageContaining("NotSerializableException: java.lang.Object");
     }
 
     @Test

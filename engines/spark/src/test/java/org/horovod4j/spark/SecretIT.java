@@ -11,16 +11,16 @@ import org.horovod4j.Hvd;
 import org.horovod4j.option.RendezvousSettings;
 import org.horovod4j.option.WorkerSettings;
 import org.horovod4j.runtime.HvdRuntime;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -35,57 +35,58 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Looks for the secret of a job in all that Spark stores or shows, with Spark's authentication on.
+/// Looks for the secret of a job in all that Spark stores or shows.
 @Timeout(120)
 class SecretIT {
-    @TempDir private static Path eventLog;
-    private static SparkSession spark;
+    private static final String SPARK_SECRET = "the secret of this Spark application";
 
-    @BeforeAll
-    static void start() throws Exception {
-        spark =
-                TestCluster.start(
-                        "local-cluster[1,1,1024]",
-                        Map.of(
-                                "spark.eventLog.enabled",
-                                "true",
-                                "spark.eventLog.dir",
-                                eventLog.toUri().toString(),
-                                "spark.eventLog.compress",
-                                "false",
-                                "spark.broadcast.compress",
-                                "false",
-                                "spark.authenticate",
-                                "true",
-                                "spark.authenticate.secret",
-                                "the secret of this Spark application",
-                                "spark.ui.enabled",
-                                "true",
-                                "spark.ui.port",
-                                "0"));
+    private static SparkSession start(boolean authenticate, Path eventLog) throws IOException {
+        return TestCluster.start(
+                "local-cluster[1,1,1024]",
+                Map.of(
+                        "spark.eventLog.enabled",
+                        "true",
+                        "spark.eventLog.dir",
+                        eventLog.toUri().toString(),
+                        "spark.eventLog.compress",
+                        "false",
+                        "spark.broadcast.compress",
+                        "false",
+                        "spark.authenticate",
+                        Boolean.toString(authenticate),
+                        "spark.authenticate.secret",
+                        SPARK_SECRET,
+                        "spark.ui.enabled",
+                        "true",
+                        "spark.ui.port",
+                        "0"));
     }
 
-    @AfterAll
-    static void stop() {
-        spark.stop();
-    }
-
-    @Test
-    void theSecretIsNowhereInWhatSparkStoresOrShows() throws Exception {
-        String secret =
-                HvdSpark.ranks(spark, 1)
-                        .startTimeout(Duration.ofMinutes(1))
-                        .run(comm -> secretOfThisRank())
-                        .getFirst();
-        assertThat(secret).hasSize(43);
-
-        String closures = broadcasts();
-        String pages = ui("environment") + ui("jobs") + ui("stages") + ui("allexecutors");
-        spark.stop(); // completes the event log
+    @ParameterizedTest(name = "spark.authenticate={0}")
+    @ValueSource(booleans = {true, false})
+    void theSecretIsNowhereInWhatSparkStoresOrShows(boolean authenticate, @TempDir Path eventLog)
+            throws Exception {
+        String secret;
+        String closures;
+        String pages;
+        try (SparkSession spark = start(authenticate, eventLog)) {
+            secret =
+                    HvdSpark.ranks(spark, 1)
+                            .startTimeout(Duration.ofMinutes(1))
+                            .run(comm -> secretOfThisRank())
+                            .getFirst();
+            closures = broadcasts();
+            pages =
+                    Stream.of("environment", "jobs", "stages", "allexecutors")
+                            .map(page -> ui(spark, page))
+                            .collect(Collectors.joining());
+        } // completes the event log
         String events = read(eventLog);
 
+        assertThat(secret).hasSize(43);
         // Each text is what we take it for: the scan would find something in it.
         assertThat(closures).contains(RankTask.class.getName());
         assertThat(pages).contains("sparkProperties").contains("Horovod4J: 1 rank of");
@@ -96,8 +97,7 @@ class SecretIT {
             assertThat(events).doesNotContain(form);
         }
         // What a connection to the driver needs besides the ticket of the closure.
-        assertThat(closures + pages + events)
-                .doesNotContain("the secret of this Spark application");
+        assertThat(closures + pages + events).doesNotContain(SPARK_SECRET);
     }
 
     /// The bytes as they are, as base64 of both kinds, and as hexadecimal digits.
@@ -137,7 +137,7 @@ class SecretIT {
         return text.toString();
     }
 
-    private static String ui(String page) throws IOException, InterruptedException {
+    private static String ui(SparkSession spark, String page) {
         URI uri =
                 URI.create(
                         "%s/api/v1/applications/%s/%s"
@@ -152,6 +152,10 @@ class SecretIT {
                             HttpResponse.BodyHandlers.ofString());
             assertThat(response.statusCode()).as(page).isEqualTo(200);
             return response.body();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
+import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
@@ -14,6 +15,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import scala.reflect.ClassTag$;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -65,6 +70,57 @@ class ThreadRanksIT {
         assertThatThrownBy(() -> HvdSpark.execute(spark, 2, comm -> Hvd.barrier()))
                 .isInstanceOf(LaunchException.class)
                 .hasMessageContaining("Horovod4J is not initialised");
+    }
+
+    @Test
+    void aTaskThatCannotReachTheDriverSaysSo() throws Exception {
+        int closed;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            closed = socket.getLocalPort();
+        }
+        DriverTicket nobody =
+                new DriverTicket(
+                        "127.0.0.1",
+                        closed,
+                        DriverTicket.newTicket().encode(),
+                        Duration.ofSeconds(5),
+                        Duration.ofMillis(200));
+        SampleRate sampleRate = new SampleRate();
+        spark.sparkContext().register(sampleRate);
+        WorkerSlotTask task =
+                new WorkerSlotTask(nobody, 0, new RankBody.OfWorker(() -> 0), null, sampleRate);
+
+        List<Object> results =
+                JavaSparkContext.fromSparkContext(spark.sparkContext())
+                        .parallelize(List.of(0), 1)
+                        .rdd()
+                        .mapPartitions(task, false, ClassTag$.MODULE$.<Object>apply(Object.class))
+                        .toJavaRDD()
+                        .collect();
+
+        assertThat(results).hasSize(1);
+        assertThat(results.getFirst())
+                .isInstanceOf(WorkerSlotTask.NotConnected.class)
+                .asString()
+                .contains("the driver was not reached", "HvdSpark.ports");
+    }
+
+    @Test
+    void theNumberOfRanksMayComeFromTheConfiguration() {
+        assertThatThrownBy(() -> HvdSpark.ranks(spark))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("spark.horovod.ranks is not set");
+
+        spark.sparkContext().conf().set("spark.horovod.ranks", "2");
+        try {
+            assertThat(HvdSpark.ranks(spark).run(Communicator::size)).containsExactly(2, 2);
+            spark.sparkContext().conf().set("spark.horovod.ranks", "two");
+            assertThatThrownBy(() -> HvdSpark.ranks(spark))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("spark.horovod.ranks is 'two'");
+        } finally {
+            spark.sparkContext().conf().remove("spark.horovod.ranks");
+        }
     }
 
     @Test
