@@ -130,6 +130,8 @@ public final class HorovodRun {
                     new ElasticLaunch(context, launch.elasticity().get())
                             .run(cancellation.signals());
             case Controller.BuiltIn() -> new FixedLaunch(context, exitListener).run(cancellation);
+            case Controller.Spark spark ->
+                    new SparkLaunch(context, spark).run(cancellation.signals());
             case Controller.Mpi mpi -> MpiLaunch.run(context, mpi, cancellation.signals());
         };
     }

@@ -79,6 +79,11 @@ public sealed interface Invocation {
                 bindingArguments = List.copyOf(bindingArguments);
             }
         }
+
+        /// `spark-submit`, which the launcher runs. The program asks Spark for the ranks.
+        ///
+        /// @param executors how many Spark is asked for
+        record Spark(SparkSettings settings, int executors) implements Controller {}
     }
 
     /// How remote hosts are set up for the program.

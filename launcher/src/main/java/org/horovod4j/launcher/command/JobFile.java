@@ -4,6 +4,7 @@ import org.horovod4j.launcher.file.YamlFile;
 import org.horovod4j.launcher.file.YamlNode;
 import org.horovod4j.launcher.plan.Host;
 import org.horovod4j.text.MessageText;
+import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.Map;
 /// @param name project and framework, for messages
 /// @param hosts the hosts of its processes; empty for this machine
 /// @param isMpi whether mpirun starts the processes
+/// @param spark how spark-submit starts the program; null unless it does
 /// @param environment environment variables of the processes
 /// @param commands the command lines that each process runs in sequence
 /// @param flags the flags that correspond to its elastic settings, with their values
@@ -23,6 +25,7 @@ record JobFile(
         Workers workers,
         List<Host> hosts,
         boolean isMpi,
+        @Nullable SparkSettings spark,
         Map<String, String> environment,
         List<List<String>> commands,
         Map<LauncherFlag, List<String>> flags,
@@ -34,6 +37,7 @@ record JobFile(
                     new Workers(0, 0, 0),
                     List.of(),
                     false,
+                    null,
                     Map.of(),
                     List.of(),
                     Map.of(),
@@ -59,7 +63,9 @@ record JobFile(
 
     /// The message for `--verbose`.
     String description() {
-        return "%s: %s. CPUs and memory are not reserved.".formatted(name, workers);
+        return spark == null
+                ? "%s: %s. CPUs and memory are not reserved.".formatted(name, workers)
+                : "%s: %s, of which Spark runs each in an executor.".formatted(name, workers);
     }
 
     /// The number of workers, and the number of processes and GPUs of each.

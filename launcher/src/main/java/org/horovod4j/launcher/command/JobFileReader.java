@@ -27,6 +27,7 @@ final class JobFileReader {
                     "resources",
                     "hosts",
                     "engine",
+                    SparkSettings.KEY,
                     "elastic",
                     "environment",
                     "run");
@@ -41,8 +42,12 @@ final class JobFileReader {
                     "reset_limit",
                     "cooldown");
 
+    /// Those that a job on Spark can have: Spark finds the hosts.
+    private static final List<String> SPARK_ELASTIC_KEYS = List.of("min", "max", "timeout");
+
     private static final String MPI = "mpi";
-    private static final List<String> ENGINES = List.of("local", "ssh", MPI);
+    private static final String SPARK = "spark";
+    private static final List<String> ENGINES = List.of("local", "ssh", MPI, SPARK);
 
     /// A line without special characters of the shell except spaces.
     private static final Pattern PLAIN_JAVA = Pattern.compile("(\\S*/)?java [\\w@%+=:,./ -]+");
@@ -53,7 +58,15 @@ final class JobFileReader {
         root.requireKnownKeys(KEYS);
         Workers workers = workers(root.find("workers"), root);
         List<Host> hosts = hosts(root, workers);
-        YamlNode.Mapping elastic = root.section("elastic", ELASTIC_KEYS);
+        boolean isSpark = isEngine(root, SPARK);
+        if (!isSpark && root.find(SparkSettings.KEY).isPresent()) {
+            throw root.find(SparkSettings.KEY)
+                    .orElseThrow()
+                    .error(
+                            "has an effect with engine: spark only. Add that line, or leave it out.");
+        }
+        YamlNode.Mapping elastic =
+                root.section("elastic", isSpark ? SPARK_ELASTIC_KEYS : ELASTIC_KEYS);
         Map<LauncherFlag, List<String>> flags = flags(elastic);
         if (root.find("elastic").isPresent()
                 && !flags.containsKey(LauncherFlag.MIN_PROCESSES)
@@ -68,11 +81,16 @@ final class JobFileReader {
                 name(root, root),
                 workers,
                 hosts,
-                root.find("engine").map(YamlNode::asText).filter(MPI::equals).isPresent(),
+                isEngine(root, MPI),
+                isSpark ? SparkSettings.read(root, workers) : null,
                 environment,
-                commands(root),
+                isSpark ? sparkPrograms(root) : commands(root),
                 flags,
                 List.of());
+    }
+
+    private static boolean isEngine(YamlNode.Mapping root, String name) {
+        return root.find("engine").map(it -> it.asText().strip()).filter(name::equals).isPresent();
     }
 
     /// The name of the job in messages.
@@ -162,13 +180,18 @@ final class JobFileReader {
                     "local means this machine, but hosts are named in line %d. Leave one out."
                             .formatted(hosts.get().location().line()));
         }
+        if (name.equals(SPARK) && hosts.isPresent()) {
+            throw engine.error(
+                    "Spark chooses the hosts, but hosts are named in line %d. Leave one out."
+                            .formatted(hosts.get().location().line()));
+        }
         if (name.equals("ssh") && hosts.isEmpty()) {
             throw engine.error("ssh needs hosts. Name them, as in hosts: [gpu1, gpu2].");
         }
     }
 
     private static String unknownEngine(String name) {
-        return "there is no engine '%s'.%s The engines are local, ssh and mpi.%s"
+        return "there is no engine '%s'.%s The engines are local, ssh, mpi and spark.%s"
                 .formatted(
                         name,
                         SpellingSuggestion.question(name, ENGINES, 0),
@@ -251,10 +274,23 @@ final class JobFileReader {
     ///
     /// @param mapping the section with the key
     static List<List<String>> commands(YamlNode.Mapping mapping) {
+        return lines(mapping, "the command of each process, as in run: java -jar train.jar")
+                .stream()
+                .map(JobFileReader::words)
+                .toList();
+    }
+
+    /// The key `run` of a job on Spark: a jar with its arguments, line by line.
+    private static List<List<String>> sparkPrograms(YamlNode.Mapping mapping) {
+        return lines(mapping, "the jar and its arguments, as in run: train.jar --epochs 3").stream()
+                .map(line -> ShellWords.split("run", line))
+                .toList();
+    }
+
+    private static List<String> lines(YamlNode.Mapping mapping, String missing) {
         YamlNode run = mapping.find("run").orElse(null);
         if (run == null) {
-            throw mapping.error(
-                    "the key run is missing. Add the command of each process, as in run: java -jar train.jar");
+            throw mapping.error("the key run is missing. Add %s".formatted(missing));
         }
         List<String> lines =
                 switch (run) {
@@ -267,7 +303,7 @@ final class JobFileReader {
         if (lines.isEmpty() || lines.contains("")) {
             throw run.error("a command is empty.");
         }
-        return lines.stream().map(JobFileReader::words).toList();
+        return lines;
     }
 
     private static String line(YamlNode item) {

@@ -34,6 +34,20 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
     /// More than any machine supports, and small enough that sums of ranks fit into an `int`.
     static final int MAX_PROCESSES = 100_000;
 
+    /// Spark chooses the hosts and starts the processes.
+    private static final List<LauncherFlag> NOT_FOR_SPARK =
+            List.of(
+                    LauncherFlag.HOSTS,
+                    LauncherFlag.HOST_FILE,
+                    LauncherFlag.DISCOVERY_SCRIPT,
+                    LauncherFlag.GLOO,
+                    LauncherFlag.MPI,
+                    LauncherFlag.COPY,
+                    LauncherFlag.JAVA,
+                    LauncherFlag.OUTPUT_FOLDER,
+                    LauncherFlag.RESET_LIMIT,
+                    LauncherFlag.COOLDOWN_RANGE);
+
     LaunchRequest {
         arguments = arguments.withDefaults(job.flags());
     }
@@ -44,7 +58,7 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
     Invocation.Launch launch(Map<String, String> environment) {
         int processes = processes();
         List<Host> hosts = hosts(processes);
-        Controller controller = controller();
+        Controller controller = controller(processes);
         return new Invocation.Launch(
                 processes,
                 hosts,
@@ -169,8 +183,11 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
         return Integer.valueOf(text);
     }
 
-    private Controller controller() {
+    private Controller controller(int processes) {
         onlyOneOf(LauncherFlag.GLOO, LauncherFlag.MPI, LauncherFlag.JSRUN);
+        if (job.spark() != null) {
+            return spark(job.spark(), processes);
+        }
         if (arguments.has(LauncherFlag.JSRUN)) {
             throw new ConfigurationException(
                     "--jsrun: LSF and its jsrun are not supported. Name the hosts with -H, or use"
@@ -185,6 +202,19 @@ record LaunchRequest(ParsedArguments arguments, ConfigFile config, JobFile job) 
                         words(LauncherFlag.BINDING_ARGS),
                         arguments.has(LauncherFlag.TCP))
                 : new Controller.BuiltIn();
+    }
+
+    /// Flags that Spark cannot follow are refused.
+    private Controller.Spark spark(SparkSettings spark, int processes) {
+        for (LauncherFlag flag : NOT_FOR_SPARK) {
+            if (arguments.has(flag)) {
+                throw new ConfigurationException(
+                        "%s has no effect with engine: spark of the job file. Leave one out."
+                                .formatted(flag));
+            }
+        }
+        int most = Math.max(processes, count(LauncherFlag.MAX_PROCESSES, 1).orElse(0));
+        return new Controller.Spark(spark, Math.ceilDiv(most, job.workers().processesPerWorker()));
     }
 
     private List<String> words(LauncherFlag flag) {

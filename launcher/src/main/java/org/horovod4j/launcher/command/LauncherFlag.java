@@ -25,7 +25,7 @@ enum LauncherFlag {
     JOB(
             "--job FILE",
             "A YAML file that describes the whole training: workers, resources, hosts and what to"
-                    + " run. Flags override it."),
+                    + " run, here, by ssh, by mpirun or on Spark. Flags override it."),
     CONFIG_FILE(
             "--config-file FILE",
             "A YAML file of settings, as for Horovod. Flags override it; it overrides environment variables."),

@@ -43,6 +43,7 @@ final class RiseMlFile {
                 JobFileReader.workers(horovod.find("workers"), train),
                 List.of(),
                 false,
+                null,
                 Map.of(),
                 JobFileReader.commands(train),
                 Map.of(),

@@ -204,8 +204,8 @@ class JobFileTest {
                 "'run: x\nresources:\n  gpu: 1'     | :3: unknown key 'gpu' in resources. Did you mean gpus?",
                 "'run: x\nhosts: [a b]'             | :2: hosts: 'a b' in 'a b' is not a host",
                 "'run: x\nhosts: [a, a]'            | :2: hosts: host 'a' appears twice",
-                "'run: x\nengine: slurm'            | :2: engine: there is no engine 'slurm'. The engines are local, ssh and mpi. Under Slurm",
-                "'run: x\nengine: ray'              | :2: engine: there is no engine 'ray'. The engines are local, ssh and mpi.",
+                "'run: x\nengine: slurm'            | :2: engine: there is no engine 'slurm'. The engines are local, ssh, mpi and spark. Under Slurm",
+                "'run: x\nengine: ray'              | :2: engine: there is no engine 'ray'. The engines are local, ssh, mpi and spark.",
                 "'run: x\nengine: shs'              | :2: engine: there is no engine 'shs'. Did you mean ssh?",
                 "'run: x\nengine: ssh'              | :2: engine: ssh needs hosts",
                 "'run: x\nhosts: [a]\nengine: local' | :3: engine: local means this machine, but hosts are named in line 2",
@@ -223,5 +223,101 @@ class JobFileTest {
                 .message()
                 .startsWith(folder.resolve("job.yml").toString())
                 .contains(message);
+    }
+
+    private static final String SPARK_JOB =
+            """
+            project: train
+            engine: spark
+            workers:
+              count: 2
+              processes: 2
+            resources:
+              cpus: 4
+              mem: 1.5G
+            spark:
+              master: spark://host:7077
+              class: com.example.Train
+              packages: [a:b:1, c:d:2]
+              jars: own.jar
+              conf:
+                spark.executor.memoryOverhead: 1g
+            elastic:
+              max: 6
+              min: 2
+            run: train.jar --name "two words"
+            """;
+
+    @Test
+    void sparkSettingsAreRead() throws Exception {
+        Invocation.Launch launch = read(SPARK_JOB);
+
+        Controller.Spark spark = (Controller.Spark) launch.controller();
+        assertThat(spark.executors()).isEqualTo(3);
+        assertThat(launch.processes()).isEqualTo(4);
+        assertThat(launch.elasticity().orElseThrow().elasticLimits())
+                .isEqualTo(new ElasticLimits(4, 2, 6, ElasticLimits.UNLIMITED));
+        assertThat(launch.commands()).containsExactly(List.of("train.jar", "--name", "two words"));
+        assertThat(spark.settings())
+                .isEqualTo(
+                        new SparkSettings(
+                                "train",
+                                "spark://host:7077",
+                                null,
+                                "com.example.Train",
+                                List.of("a:b:1", "c:d:2"),
+                                List.of(),
+                                List.of("own.jar"),
+                                List.of(),
+                                4,
+                                Map.of(
+                                        "spark.executor.cores",
+                                        "4",
+                                        "spark.task.cpus",
+                                        "2",
+                                        "spark.executor.memory",
+                                        "1536m",
+                                        "spark.executor.memoryOverhead",
+                                        "1g")));
+    }
+
+    @Test
+    void flagsChangeTheNumberOfExecutors() throws Exception {
+        Controller.Spark spark =
+                (Controller.Spark) read(SPARK_JOB, "-np", "7", "--max-np", "7").controller();
+
+        assertThat(spark.executors()).isEqualTo(4);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            textBlock =
+                    """
+                    spark: {clas: A}              | unknown key 'clas' in spark. Did you mean class?
+                    spark: {deploy_mode: here}    | spark.deploy_mode: write client or cluster.
+                    hosts: [a]                    | Spark chooses the hosts, but hosts are named in line 2.
+                    resources: {cpus: 0.5}        | Spark gives each process whole cores: write a multiple of 1.
+                    workers: {processes: 2}; resources: {gpus: 3} | Spark gives each process whole GPUs
+                    elastic: {discovery: ./a.sh}  | unknown key 'discovery' in elastic.
+                    """)
+    void mistakesInJobsOnSparkAreFound(String line, String message) {
+        assertThatThrownBy(
+                        () ->
+                                read(
+                                        "engine: spark\n%s\nrun: a.jar"
+                                                .formatted(line.replace("; ", "\n"))))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void flagsThatSparkCannotFollowAreRefused() {
+        assertThatThrownBy(() -> read(SPARK_JOB, "-H", "a:4"))
+                .hasMessageContaining("has no effect with engine: spark of the job file");
+        assertThatThrownBy(() -> read("spark: {class: A}\nrun: a"))
+                .hasMessageContaining("spark: has an effect with engine: spark only");
+        assertThatThrownBy(() -> read("engine: spark"))
+                .hasMessageContaining("Add the jar and its arguments, as in run: train.jar");
     }
 }
