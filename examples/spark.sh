@@ -5,19 +5,16 @@
 #
 #   examples/spark.sh SparkRun                 two executors with one core each
 #   MASTER='local-cluster[3,1,1024]' examples/spark.sh SparkElastic   another number of them
-set -euo pipefail
-cd "$(dirname "$0")/.."
+source "$(dirname "$0")/common.sh"
 
-modules=(core launcher engines/spark examples)
-sources=examples/src/main/java/org/horovod4j/examples
-
-if [ $# -eq 0 ] || ! grep -qs 'import org.horovod4j.spark' "$sources/$1.java"; then
-    echo "spark.sh: name an example first, one of" \
-        "$(grep -l 'import org.horovod4j.spark' "$sources"/*.java | sed 's|.*/||; s|\.java||' | paste -sd ' ')" >&2
-    exit 2
-fi
-example=$1
+choose 'import org.horovod4j.spark' "${1:-}"
 shift
+modules=(core launcher engines/spark)
+if uses_framework; then
+    modules+=(frameworks/libtorch frameworks/djl)
+    [ ! -d engines/spark-djl ] || modules+=(engines/spark-djl) # estimators
+    choose_framework
+fi
 
 java=
 for home in "${JAVA_HOME:-}" "$(readlink -f "$(command -v java)" 2>/dev/null | sed 's|/bin/java$||')" /usr/lib/jvm/*; do
@@ -26,44 +23,34 @@ for home in "${JAVA_HOME:-}" "$(readlink -f "$(command -v java)" 2>/dev/null | s
         break
     fi
 done
-if [ -z "$java" ]; then
-    echo "spark.sh: needs a JDK 25 or newer: set JAVA_HOME to one" >&2
-    exit 2
-fi
+[ -n "$java" ] || die "needs a JDK 25 or newer: set JAVA_HOME to one"
 export JAVA_HOME=$java # executors use it too
-
-jar() { # the jar of a module, without those of its sources and documentation
-    find "$1/target" -maxdepth 1 -name "horovod4j-${1##*/}-*.jar" \
-        ! -name '*-sources.jar' ! -name '*-javadoc.jar' 2>/dev/null | sort | tail -n 1
-}
-
-is_built() { # and no source changed since
-    local module
-    for module in "${modules[@]}"; do
-        [ -n "$(jar "$module")" ] || return 1
-        [ -z "$(find "$module/src/main" "$module/pom.xml" -newer "$(jar "$module")" -print -quit)" ] ||
-            return 1
-    done
-}
 
 export SPARK_HOME=$PWD/target/spark SPARK_SCALA_VERSION=2.13
 mkdir -p "$SPARK_HOME/jars"
-if [ -x bin/horovodrun ]; then # a distribution
+if is_distribution; then
     if [ -z "$(find "$SPARK_HOME/jars" -name 'spark-core_*' -print -quit)" ]; then
-        echo "spark.sh: getting Spark, for which Maven may need the network: 290 MB"
+        say "getting Spark, for which Maven may need the network: 290 MB"
         ./mvnw -q -f examples/libraries/spark.xml dependency:copy-dependencies "-DoutputDirectory=$SPARK_HOME/jars"
     fi
-    jars=$(find lib lib/spark -maxdepth 1 -name '*.jar' | paste -sd ,)
+    folders=(lib lib/spark)
+    if uses_framework; then
+        download_framework
+        folders+=(lib/djl examples/lib)
+    fi
+    jars=$(find "${folders[@]}" -maxdepth 1 -name '*.jar' | paste -sd ,)
     program=$(find examples -maxdepth 1 -name 'horovod4j-examples-*.jar')
 else
-    if ! is_built || [ ! -e engines/spark/target/spark-classpath.txt ]; then
-        echo "spark.sh: building, for which Maven may need the network: Spark is 290 MB"
-        ./mvnw -q -Dquick -DskipTests -pl "$(IFS=,; echo "${modules[*]}")" -am package
+    if ! is_built "${modules[@]}" examples || [ ! -e engines/spark/target/spark-classpath.txt ] ||
+        { uses_framework && ! has_library examples/target/lib; }; then
+        say "building, for which Maven may need the network: Spark is 290 MB"
+        package ${profile[@]+"${profile[@]}"} -- "${modules[@]}" examples
     fi
     find "$SPARK_HOME/jars" -type l -delete
     tr : '\n' <engines/spark/target/spark-classpath.txt | xargs -I{} ln -sf {} "$SPARK_HOME/jars/"
-    jars=$({ for module in "${modules[@]:0:3}"; do jar "$module"; done
-        find launcher/target/lib -name '*.jar'; } | paste -sd ,)
+    folders=(launcher/target/lib)
+    ! uses_framework || folders+=(examples/target/lib)
+    jars=$({ jars "${modules[@]}"; find "${folders[@]}" -name '*.jar'; } | paste -sd ,)
     program=$(jar examples)
 fi
 
