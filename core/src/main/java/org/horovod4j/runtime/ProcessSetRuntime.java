@@ -167,6 +167,7 @@ final class ProcessSetRuntime {
                     new DeviceCollectives(
                             devices,
                             context.settings().backends(),
+                            context.settings().framework().sharesGpus(),
                             cpu,
                             set.id(),
                             set.rank(),

@@ -2,7 +2,10 @@ package org.horovod4j.spi;
 
 import org.horovod4j.Device;
 
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /// The device of a rank.
 ///
@@ -31,6 +34,20 @@ public record DevicePlace(
     /// Whether both ranks use one device.
     public boolean isSameDevice(DevicePlace other) {
         return host.equals(other.host) && identity.equals(other.identity);
+    }
+
+    /// The ranks that share a device with another one, by device; empty if each has its own.
+    public static List<List<DevicePlace>> shared(List<DevicePlace> places) {
+        return places.stream()
+                .collect(
+                        Collectors.groupingBy(
+                                place -> List.of(place.host, place.identity),
+                                LinkedHashMap::new,
+                                Collectors.toList()))
+                .values()
+                .stream()
+                .filter(ranks -> ranks.size() > 1)
+                .toList();
     }
 
     /// What the process of this rank publishes for a backend; empty if nothing.

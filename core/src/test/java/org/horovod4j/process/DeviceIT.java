@@ -9,10 +9,13 @@ import static org.horovod4j.testing.DeviceWorlds.write;
 
 import org.horovod4j.AllreduceOptions;
 import org.horovod4j.Communicator;
+import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.compression.Compression;
 import org.horovod4j.option.DeviceOptions;
@@ -122,6 +125,30 @@ class DeviceIT {
                         .contains("HOST on rank 1");
                 assertThat(rank.callResult("host").type()).isEqualTo(CallResult.WENT_WELL);
             }
+        }
+    }
+
+    /// All ranks select the same device, as programs do that forget the local rank.
+    static final class SharingWorker {
+        private SharingWorker() {}
+
+        public static void main(String[] args) {
+            Hvd.init();
+            Tensor tensor = Hvd.allocate(Device.cuda(0), DataType.FLOAT32, Shape.of(10));
+            Hvd.allreduce("tensor", tensor, ReduceOp.SUM);
+            Hvd.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1"})
+    void ranksThatShareADeviceAreNamedUnlessTheyMay(String mayShare) throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(2, SharingWorker.class).with(Options.SHARE_GPUS, mayShare);
+        try (TestJob testJob = plan.start()) {
+            testJob.awaitSuccess();
+            String warning = "ranks 0, 1 use the same GPU, fake-0 of host " + TestJobPlan.HOST;
+            assertThat(testJob.rank(0).output().contains(warning)).isEqualTo(mayShare.equals("0"));
         }
     }
 

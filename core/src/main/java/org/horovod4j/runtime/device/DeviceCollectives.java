@@ -26,6 +26,7 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.text.RankList;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
@@ -53,6 +54,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
 
     private final RankDevices devices;
     private final BackendSettings settings;
+    private final boolean mayShare;
     private final int processSet;
     private final int rank;
     private final List<RankInfo> members;
@@ -67,6 +69,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
     /// Written by the thread that runs batches, read by the monitor.
     private volatile @Nullable DeviceLauncher launcher;
 
+    /// @param mayShare whether ranks share devices on purpose
     /// @param host the CPU backend of the process set
     /// @param rank this rank in the set
     /// @param members of the set, by rank in the set
@@ -75,6 +78,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
     public DeviceCollectives(
             RankDevices devices,
             BackendSettings settings,
+            boolean mayShare,
             CancellableBackend host,
             int processSet,
             int rank,
@@ -85,6 +89,7 @@ public final class DeviceCollectives implements DeviceDispatcher {
             ThreadFactory threadFactory) {
         this.devices = devices;
         this.settings = settings;
+        this.mayShare = mayShare;
         this.processSet = processSet;
         this.rank = rank;
         this.members = List.copyOf(members);
@@ -232,11 +237,41 @@ public final class DeviceCollectives implements DeviceDispatcher {
                                         driver.device(),
                                         driver.describe(),
                                         choice.describe()));
+        if (rank == 0 && !mayShare) {
+            DevicePlace.shared(choice.places()).forEach(this::warnOfSharing);
+        }
         current =
                 new DeviceLauncher(
                         driver, choice, hostCollectives, rank, state, monitor, activities);
         launcher = current;
         return current;
+    }
+
+    /// Ranks may share a GPU by mistake, and train slowly: each sees the same one by
+    /// `CUDA_VISIBLE_DEVICES`, or has not selected one by its local rank.
+    private void warnOfSharing(List<DevicePlace> ranks) {
+        DevicePlace first = ranks.getFirst();
+        LOG.log(
+                Level.WARNING,
+                () ->
+                        """
+                        Process set %d: %s use the same GPU, %s of host %s, and take turns on it
+                        Let each rank see or select its own: horovodrun --gpus-per-rank 1, srun --gpus-per-task=1, or \
+                        the GPU with the number of the local rank. HOROVOD_SHARE_GPUS=1 hides this warning."""
+                                .formatted(
+                                        processSet,
+                                        RankList.format(
+                                                ranks.stream().map(DevicePlace::jobRank).toList()),
+                                        first.identity(),
+                                        hostOf(first.jobRank())));
+    }
+
+    private String hostOf(int jobRank) {
+        return members.stream()
+                .filter(each -> each.rank() == jobRank)
+                .findFirst()
+                .map(RankInfo::host)
+                .orElse("");
     }
 
     /// The backends that this rank uses, for the monitor.

@@ -5,7 +5,7 @@
 /// the backend. [RankDevices] opens the drivers that [DeviceLibraries] has found.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.collectives.staged`,
-///   `org.horovod4j.log`, `org.horovod4j.option`, `org.horovod4j.spi`, `org.horovod4j.runtime.backend`,
+///   `org.horovod4j.log`, `org.horovod4j.option`, `org.horovod4j.spi`, `org.horovod4j.text`, `org.horovod4j.runtime.backend`,
 ///   `org.horovod4j.runtime.controller`, `org.horovod4j.runtime.dispatch`, `org.horovod4j.runtime.fusion`,
 ///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.queue`, `org.horovod4j.runtime.timeline`.
 /// - Invariant: nothing is launched on a device before all ranks of the process set have reached the
