@@ -16,6 +16,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandleProxies;
+import java.util.Arrays;
 
 /// The functions of NCCL. Communicators and streams are handles, memory is given by its address.
 ///
@@ -70,106 +72,155 @@ final class LibNccl {
     static final MemoryLayout UNIQUE_ID =
             MemoryLayout.structLayout(MemoryLayout.sequenceLayout(UNIQUE_ID_BYTES, JAVA_BYTE));
 
+    /// The collectives. Each launches its work on a stream. A size in bytes goes with [#INT8] as its type.
+    final Reduction allReduce;
+
+    /// The count is that of the elements that each rank receives.
+    final Reduction reduceScatter;
+
+    final RootedReduction reduce;
+
+    /// The byte size is that of what each rank sends.
+    final Gather allGather;
+
+    final Broadcast broadcast;
+    final Transfer send;
+    final Transfer receive;
+    final GroupCall groupStart;
+    final GroupCall groupEnd;
+    final CommunicatorCall destroy;
+    final CommunicatorCall abort;
+
     private final String name;
     private final NativeLibrary library;
     private final MethodHandle getErrorString;
     private final MethodHandle getLastError;
-    private final MethodHandle getUniqueId;
     private final MethodHandle initRank;
-    private final MethodHandle destroy;
-    private final MethodHandle abort;
-    private final MethodHandle getAsyncError;
-    private final MethodHandle allReduce;
-    private final MethodHandle reduce;
-    private final MethodHandle reduceScatter;
-    private final MethodHandle allGather;
-    private final MethodHandle broadcast;
-    private final MethodHandle send;
-    private final MethodHandle receive;
-    private final MethodHandle groupStart;
-    private final MethodHandle groupEnd;
+    private final OutCall getUniqueId;
+    private final CommunicatorOutCall getAsyncError;
     private final int version;
+
+    /// `ncclAllReduce` and `ncclReduceScatter`. As in all these types, the parameters are those of
+    /// NCCL's header, from which the function is linked.
+    public interface Reduction {
+        int call(
+                long source,
+                long target,
+                long count,
+                int dataType,
+                int op,
+                long communicator,
+                long stream);
+    }
+
+    /// `ncclReduce`.
+    public interface RootedReduction {
+        int call(
+                long source,
+                long target,
+                long count,
+                int dataType,
+                int op,
+                int rootRank,
+                long communicator,
+                long stream);
+    }
+
+    /// `ncclAllGather`.
+    public interface Gather {
+        int call(
+                long source, long target, long count, int dataType, long communicator, long stream);
+    }
+
+    /// `ncclBroadcast`.
+    public interface Broadcast {
+        int call(
+                long source,
+                long target,
+                long count,
+                int dataType,
+                int rootRank,
+                long communicator,
+                long stream);
+    }
+
+    /// `ncclSend` and `ncclRecv`.
+    public interface Transfer {
+        int call(long address, long count, int dataType, int peer, long communicator, long stream);
+    }
+
+    /// `ncclGroupStart` and `ncclGroupEnd`.
+    public interface GroupCall {
+        int call();
+    }
+
+    /// `ncclCommDestroy` and `ncclCommAbort`.
+    public interface CommunicatorCall {
+        int call(long communicator);
+    }
+
+    /// A function that writes its result to memory.
+    public interface OutCall {
+        int call(MemorySegment out);
+    }
+
+    /// The same for a communicator.
+    public interface CommunicatorOutCall {
+        int call(long communicator, MemorySegment out);
+    }
 
     /// @param nameOrPath of the library
     /// @throws UnsupportedOperationException when it is missing or too old
     LibNccl(String nameOrPath) {
         this.name = nameOrPath;
         this.library = NativeLibrary.open(nameOrPath);
-        MethodHandle getVersion = link("ncclGetVersion", ADDRESS);
-        getErrorString =
-                library.function("ncclGetErrorString", FunctionDescriptor.of(ADDRESS, JAVA_INT));
-        this.version = getInt("ncclGetVersion", out -> (int) getVersion.invokeExact(out));
+        this.version = getInt("ncclGetVersion", link("ncclGetVersion", OutCall.class));
         if (version < LEAST_VERSION) {
             throw new UnsupportedOperationException(
                     "%s is too old: %s or newer is needed"
                             .formatted(describe(), text(LEAST_VERSION)));
         }
+        getErrorString =
+                library.function("ncclGetErrorString", FunctionDescriptor.of(ADDRESS, JAVA_INT));
         getLastError =
                 library.function("ncclGetLastError", FunctionDescriptor.of(ADDRESS, JAVA_LONG));
-        getUniqueId = link("ncclGetUniqueId", ADDRESS);
-        initRank = link("ncclCommInitRankConfig", ADDRESS, JAVA_INT, UNIQUE_ID, JAVA_INT, ADDRESS);
-        destroy = link("ncclCommDestroy", JAVA_LONG);
-        abort = link("ncclCommAbort", JAVA_LONG);
-        getAsyncError = link("ncclCommGetAsyncError", JAVA_LONG, ADDRESS);
-        allReduce =
-                link(
-                        "ncclAllReduce",
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_LONG);
-        reduce =
-                link(
-                        "ncclReduce",
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_LONG);
-        reduceScatter =
-                link(
-                        "ncclReduceScatter",
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_LONG);
-        allGather =
-                link(
-                        "ncclAllGather",
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_LONG);
-        broadcast =
-                link(
-                        "ncclBroadcast",
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_LONG,
-                        JAVA_INT,
-                        JAVA_INT,
-                        JAVA_LONG,
-                        JAVA_LONG);
-        send = link("ncclSend", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG);
-        receive = link("ncclRecv", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG);
-        groupStart = link("ncclGroupStart");
-        groupEnd = link("ncclGroupEnd");
+        initRank =
+                library.function(
+                        "ncclCommInitRankConfig",
+                        FunctionDescriptor.of(
+                                JAVA_INT, ADDRESS, JAVA_INT, UNIQUE_ID, JAVA_INT, ADDRESS));
+        getUniqueId = link("ncclGetUniqueId", OutCall.class);
+        destroy = link("ncclCommDestroy", CommunicatorCall.class);
+        abort = link("ncclCommAbort", CommunicatorCall.class);
+        getAsyncError = link("ncclCommGetAsyncError", CommunicatorOutCall.class);
+        allReduce = link("ncclAllReduce", Reduction.class);
+        reduce = link("ncclReduce", RootedReduction.class);
+        reduceScatter = link("ncclReduceScatter", Reduction.class);
+        allGather = link("ncclAllGather", Gather.class);
+        broadcast = link("ncclBroadcast", Broadcast.class);
+        send = link("ncclSend", Transfer.class);
+        receive = link("ncclRecv", Transfer.class);
+        groupStart = link("ncclGroupStart", GroupCall.class);
+        groupEnd = link("ncclGroupEnd", GroupCall.class);
     }
 
     /// A function that returns an error code.
-    private MethodHandle link(String function, MemoryLayout... parameters) {
-        return library.function(function, FunctionDescriptor.of(JAVA_INT, parameters));
+    ///
+    /// @param type an interface whose only method has the parameters of the function
+    private <T> T link(String function, Class<T> type) {
+        MemoryLayout[] parameters =
+                Arrays.stream(type.getMethods()[0].getParameterTypes())
+                        .map(LibNccl::layout)
+                        .toArray(MemoryLayout[]::new);
+        return MethodHandleProxies.asInterfaceInstance(
+                type, library.function(function, FunctionDescriptor.of(JAVA_INT, parameters)));
+    }
+
+    private static MemoryLayout layout(Class<?> type) {
+        if (type == long.class) {
+            return JAVA_LONG;
+        }
+        return type == int.class ? JAVA_INT : ADDRESS;
     }
 
     /// As in `NCCL 2.28.3 in libnccl.so.2`.
@@ -221,20 +272,16 @@ final class LibNccl {
     private int getInt(String function, OutCall outCall) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(JAVA_LONG);
-            check(function, call(function, () -> outCall.run(out)));
+            check(function, outCall.call(out));
             return out.get(JAVA_INT, 0);
         }
-    }
-
-    private interface OutCall {
-        int run(MemorySegment out) throws Throwable;
     }
 
     /// The id of a new communicator, which its ranks share.
     byte[] uniqueId() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(UNIQUE_ID);
-            int result = call("ncclGetUniqueId", () -> (int) getUniqueId.invokeExact(id));
+            int result = getUniqueId.call(id);
             if (result != SUCCESS) {
                 throw failure("ncclGetUniqueId", result, 0);
             }
@@ -278,123 +325,8 @@ final class LibNccl {
         return CONFIG.byteOffset(MemoryLayout.PathElement.groupElement(field));
     }
 
-    int destroy(long communicator) {
-        return call("ncclCommDestroy", () -> (int) destroy.invokeExact(communicator));
-    }
-
-    int abort(long communicator) {
-        return call("ncclCommAbort", () -> (int) abort.invokeExact(communicator));
-    }
-
     /// The state of a communicator: [#SUCCESS], [#IN_PROGRESS] or an error.
     int asyncError(long communicator) {
-        return getInt(
-                "ncclCommGetAsyncError", out -> (int) getAsyncError.invokeExact(communicator, out));
-    }
-
-    int allReduce(
-            long source,
-            long target,
-            long count,
-            int dataType,
-            int op,
-            long communicator,
-            long stream) {
-        return call(
-                "ncclAllReduce",
-                () ->
-                        (int)
-                                allReduce.invokeExact(
-                                        source, target, count, dataType, op, communicator, stream));
-    }
-
-    int reduce(
-            long source,
-            long target,
-            long count,
-            int dataType,
-            int op,
-            int rootRank,
-            long communicator,
-            long stream) {
-        return call(
-                "ncclReduce",
-                () ->
-                        (int)
-                                reduce.invokeExact(
-                                        source,
-                                        target,
-                                        count,
-                                        dataType,
-                                        op,
-                                        rootRank,
-                                        communicator,
-                                        stream));
-    }
-
-    /// @param count the elements that each rank receives
-    int reduceScatter(
-            long source,
-            long target,
-            long count,
-            int dataType,
-            int op,
-            long communicator,
-            long stream) {
-        return call(
-                "ncclReduceScatter",
-                () ->
-                        (int)
-                                reduceScatter.invokeExact(
-                                        source, target, count, dataType, op, communicator, stream));
-    }
-
-    /// @param byteSize what each rank sends
-    int allGather(long source, long target, long byteSize, long communicator, long stream) {
-        return call(
-                "ncclAllGather",
-                () ->
-                        (int)
-                                allGather.invokeExact(
-                                        source, target, byteSize, INT8, communicator, stream));
-    }
-
-    int broadcast(
-            long source, long target, long byteSize, int rootRank, long communicator, long stream) {
-        return call(
-                "ncclBroadcast",
-                () ->
-                        (int)
-                                broadcast.invokeExact(
-                                        source,
-                                        target,
-                                        byteSize,
-                                        INT8,
-                                        rootRank,
-                                        communicator,
-                                        stream));
-    }
-
-    int send(long source, long byteSize, int peer, long communicator, long stream) {
-        return call(
-                "ncclSend",
-                () -> (int) send.invokeExact(source, byteSize, INT8, peer, communicator, stream));
-    }
-
-    int receive(long target, long byteSize, int peer, long communicator, long stream) {
-        return call(
-                "ncclRecv",
-                () ->
-                        (int)
-                                receive.invokeExact(
-                                        target, byteSize, INT8, peer, communicator, stream));
-    }
-
-    int groupStart() {
-        return call("ncclGroupStart", () -> (int) groupStart.invokeExact());
-    }
-
-    int groupEnd() {
-        return call("ncclGroupEnd", () -> (int) groupEnd.invokeExact());
+        return getInt("ncclCommGetAsyncError", out -> getAsyncError.call(communicator, out));
     }
 }

@@ -86,7 +86,7 @@ final class NcclBackend
             communicator.call(
                     "ncclAllReduce",
                     handle ->
-                            nccl.allReduce(
+                            nccl.allReduce.call(
                                     source,
                                     target,
                                     count,
@@ -151,7 +151,7 @@ final class NcclBackend
             call(
                     "ncclReduceScatter",
                     handle ->
-                            nccl.reduceScatter(
+                            nccl.reduceScatter.call(
                                     source,
                                     output,
                                     share,
@@ -169,7 +169,7 @@ final class NcclBackend
                 call(
                         "ncclReduce",
                         handle ->
-                                nccl.reduce(
+                                nccl.reduce.call(
                                         source + first * dataType.byteSize(),
                                         output,
                                         count,
@@ -213,10 +213,11 @@ final class NcclBackend
             call(
                     "ncclAllGather",
                     handle ->
-                            nccl.allGather(
+                            nccl.allGather.call(
                                     input.deviceAddress(),
                                     output.deviceAddress(),
                                     input.byteSize(),
+                                    LibNccl.INT8,
                                     handle,
                                     stream));
             return;
@@ -231,7 +232,14 @@ final class NcclBackend
                 call(
                         "ncclBroadcast",
                         handle ->
-                                nccl.broadcast(source, target, byteSize, rootRank, handle, stream));
+                                nccl.broadcast.call(
+                                        source,
+                                        target,
+                                        byteSize,
+                                        LibNccl.INT8,
+                                        rootRank,
+                                        handle,
+                                        stream));
             }
             at += byteSize;
         }
@@ -244,10 +252,11 @@ final class NcclBackend
             communicator.call(
                     "ncclBroadcast",
                     handle ->
-                            nccl.broadcast(
+                            nccl.broadcast.call(
                                     tensor.deviceAddress(),
                                     tensor.deviceAddress(),
                                     tensor.byteSize(),
+                                    LibNccl.INT8,
                                     rootRank,
                                     handle,
                                     stream));
@@ -274,14 +283,21 @@ final class NcclBackend
 
     private long send(long address, long byteSize, int peer) {
         if (byteSize > 0) {
-            call("ncclSend", handle -> nccl.send(address, byteSize, peer, handle, stream));
+            call(
+                    "ncclSend",
+                    handle ->
+                            nccl.send.call(address, byteSize, LibNccl.INT8, peer, handle, stream));
         }
         return byteSize;
     }
 
     private long receive(long address, long byteSize, int peer) {
         if (byteSize > 0) {
-            call("ncclRecv", handle -> nccl.receive(address, byteSize, peer, handle, stream));
+            call(
+                    "ncclRecv",
+                    handle ->
+                            nccl.receive.call(
+                                    address, byteSize, LibNccl.INT8, peer, handle, stream));
         }
         return byteSize;
     }

@@ -57,13 +57,13 @@ final class NcclCommunicator {
         lock.lock();
         try {
             open();
-            check("ncclGroupStart", nccl.groupStart());
+            check("ncclGroupStart", nccl.groupStart.call());
             int result;
             try {
                 calls.run();
             } finally {
                 // ends the group also if a call has thrown; its exception says why
-                result = nccl.groupEnd();
+                result = nccl.groupEnd.call();
             }
             check(function, result);
         } finally {
@@ -148,7 +148,7 @@ final class NcclCommunicator {
             handle = 0;
             if (open != 0) {
                 // its result says nothing that the reason of the abort does not say
-                int _ = nccl.abort(open);
+                int _ = nccl.abort.call(open);
             }
         } finally {
             if (locked) {
@@ -164,7 +164,7 @@ final class NcclCommunicator {
             long open = handle;
             handle = 0;
             if (open != 0) {
-                check("ncclCommDestroy", nccl.destroy(open));
+                check("ncclCommDestroy", nccl.destroy.call(open));
             }
         } finally {
             lock.unlock();
