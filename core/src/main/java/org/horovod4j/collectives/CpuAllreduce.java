@@ -230,9 +230,10 @@ final class CpuAllreduce {
         }
     }
 
-    /// Reduces piece by piece over links. Used if no two ranks share memory. The piece size is the
-    /// same on all ranks, wherever their tensors lie.
-    private void runOverLinks(ScaledReduction reduction, FusedTensors fusedTensors) {
+    /// Reduces piece by piece over links, among the ranks with this rank's index in their domains: all
+    /// ranks, if no two of them share memory. The piece size is the same on all ranks, wherever their
+    /// tensors lie.
+    void runOverLinks(ScaledReduction reduction, FusedTensors fusedTensors) {
         boolean isLargeSingle =
                 fusedTensors.tensorCount() == 1 && fusedTensors.byteSize() > COPIED_BYTES;
         // No tensor may change before all ranks have started. Two ranks exchange stamps before they

@@ -89,6 +89,12 @@ public final class CpuBackend implements CancellableBackend {
     }
 
     @Override
+    public void crossAllreduce(long stamp, FusedTensors fusedTensors, ReduceOp op) {
+        cross.begin(stamp);
+        allreduce.runOverLinks(reduction(fusedTensors, op, Scale.NONE, 1), fusedTensors);
+    }
+
+    @Override
     public void reducescatter(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         cross.begin(stamp);

@@ -10,7 +10,8 @@ import java.util.stream.Collectors;
 /// The backends that the user has chosen.
 ///
 /// @param chosen the name of a backend, in capitals, by variable; without those that are not set
-public record BackendSettings(Map<String, String> chosen) {
+/// @param hierarchicalAllreduce see [DeviceOptions#HIERARCHICAL_ALLREDUCE]
+public record BackendSettings(Map<String, String> chosen, boolean hierarchicalAllreduce) {
     public BackendSettings {
         chosen = Map.copyOf(chosen);
     }
@@ -24,7 +25,8 @@ public record BackendSettings(Map<String, String> chosen) {
                     .filter(name -> !name.isBlank())
                     .ifPresent(name -> chosen.put(option.toString(), name));
         }
-        return new BackendSettings(chosen);
+        return new BackendSettings(
+                chosen, environment.get(DeviceOptions.HIERARCHICAL_ALLREDUCE));
     }
 
     /// Those for one kind of memory, by variable.

@@ -34,6 +34,15 @@ public final class DeviceOptions {
     public static final Option<String> GPU_ALLTOALL = of("alltoall");
     public static final Option<String> GPU_REDUCESCATTER = of("reducescatter");
 
+    public static final Option<Boolean> HIERARCHICAL_ALLREDUCE =
+            Option.bool("hierarchical-allreduce", "no-hierarchical-allreduce")
+                    .environment("HOROVOD_HIERARCHICAL_ALLREDUCE")
+                    .byDefault(false)
+                    .in(OptionGroup.DEVICES)
+                    .help(
+                            "Whether an allreduce on GPUs uses NCCL inside each host only, and main memory"
+                                    + " between hosts. In main memory it always works inside each host first.");
+
     /// The provider of NCCL reads it, because a process opens the library once for all its ranks.
     public static final Option<String> NCCL_LIBRARY =
             Option.text()
@@ -56,6 +65,7 @@ public final class DeviceOptions {
 
     static List<Option<?>> all() {
         List<Option<?>> all = new ArrayList<>(backends());
+        all.add(HIERARCHICAL_ALLREDUCE);
         all.add(NCCL_LIBRARY);
         return all;
     }

@@ -15,8 +15,8 @@ record UnsupportedVariable(List<String> names, String reason, boolean needsWarni
     private static final List<UnsupportedVariable> ALL =
             List.of(
                     withWarning(
-                            "With several hosts, Horovod4J always reduces and gathers inside each host first.",
-                            "HOROVOD_HIERARCHICAL_ALLREDUCE",
+                            "With several hosts, Horovod4J always gathers inside each host first. On GPUs NCCL"
+                                    + " chooses the algorithm.",
                             "HOROVOD_HIERARCHICAL_ALLGATHER"),
                     withWarning(
                             "The algorithm of an allreduce between hosts is set by %s."

@@ -40,6 +40,10 @@ public interface CancellableBackend extends AutoCloseable {
     /// @param divisor what AVERAGE divides by: the number of ranks that contribute data
     void allreduce(long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
+    /// Allreduce between hosts: among the ranks that have the same place in their memory domains, each
+    /// such group by itself. All domains have equally many ranks.
+    void crossAllreduce(long stamp, FusedTensors fusedTensors, ReduceOp op);
+
     /// Reduce-scatter over fused tensors. Each rank receives its own output range of each tensor.
     ///
     /// @param divisor what AVERAGE divides by: the number of ranks that contribute data

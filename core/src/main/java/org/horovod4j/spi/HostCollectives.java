@@ -38,6 +38,9 @@ public interface HostCollectives {
     /// See [CancellableBackend#allreduce].
     void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 
+    /// See [CancellableBackend#crossAllreduce].
+    void crossAllreduce(FusedTensors fusedTensors, ReduceOp op);
+
     /// See [CancellableBackend#reducescatter].
     void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor);
 

@@ -84,7 +84,6 @@ class EnvironmentTest {
 
     @ParameterizedTest
     @CsvSource({
-        "HOROVOD_HIERARCHICAL_ALLREDUCE, inside each host",
         "HOROVOD_HIERARCHICAL_ALLGATHER, inside each host",
         "HOROVOD_TORUS_ALLREDUCE, HOROVOD_ALLREDUCE_ALGORITHM",
         "HOROVOD_NUM_NCCL_STREAMS, GPU",

@@ -40,7 +40,7 @@ class RuntimeSettingsTest {
                                 new AutotuneSettings(false, null, 3, 10, 20, null),
                                 new LogSettings(null, true),
                                 FrameworkSettings.DEFAULT,
-                                new BackendSettings(Map.of())))
+                                new BackendSettings(Map.of(), false)))
                 .isEqualTo(RuntimeSettings.DEFAULT);
     }
 
@@ -76,6 +76,7 @@ class RuntimeSettingsTest {
                                         Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", ".1"),
                                         Map.entry("HOROVOD_AUTOTUNE_FILE", "best"),
                                         Map.entry("HOROVOD_GPU_OPERATIONS", "Nccl"),
+                                        Map.entry("HOROVOD_HIERARCHICAL_ALLREDUCE", "1"),
                                         Map.entry("HOROVOD_NCCL_LIBRARY", "/opt/nccl"),
                                         Map.entry("HOROVOD_LOG_LEVEL", "Error"),
                                         Map.entry("HOROVOD_LOG_HIDE_TIME", "1"))))
@@ -98,7 +99,8 @@ class RuntimeSettingsTest {
                                         true, Path.of("log.csv"), 0, 4, 6, Path.of("best")),
                                 new LogSettings(LogLevel.ERROR, false),
                                 FrameworkSettings.DEFAULT,
-                                new BackendSettings(Map.of("HOROVOD_GPU_OPERATIONS", "NCCL"))));
+                                new BackendSettings(
+                                        Map.of("HOROVOD_GPU_OPERATIONS", "NCCL"), true)));
     }
 
     @ParameterizedTest

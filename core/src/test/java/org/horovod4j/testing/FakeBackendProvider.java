@@ -30,13 +30,15 @@ import java.util.function.Function;
 
 /// A backend of fake devices for ranks of one JVM that works as NCCL does: it has an id that rank 0
 /// makes, its work waits on the device for the other ranks, and only [DeviceBackend#abort] ends such a
-/// wait. It has allreduce and broadcast alone, and records what it launches.
+/// wait. It has allreduce and broadcast alone, unless a test asks for more, and records what it launches.
 public final class FakeBackendProvider implements DeviceBackendProvider {
     private static final Map<String, FakeGroup> GROUPS = new ConcurrentHashMap<>();
 
     private final String name;
     private final List<Launch> launches = new CopyOnWriteArrayList<>();
     private final List<Integer> aborts = new CopyOnWriteArrayList<>();
+    private final List<Integer> closed = new CopyOnWriteArrayList<>();
+    private volatile Class<? extends DeviceBackend> backendType = FakeBackend.class;
     private volatile boolean available = true;
     private volatile String unsupportedReason = "";
     private volatile String processInfo = "";
@@ -64,6 +66,12 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
     /// Says that this process cannot use it.
     public FakeBackendProvider unavailable() {
         available = false;
+        return this;
+    }
+
+    /// Lets it have reducescatter and allgather too.
+    public FakeBackendProvider withReducescatterAndAllgather() {
+        backendType = ScatteringBackend.class;
         return this;
     }
 
@@ -119,6 +127,11 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         return aborts;
     }
 
+    /// The ranks that have closed a backend.
+    public List<Integer> closed() {
+        return closed;
+    }
+
     @Override
     public String name() {
         return name;
@@ -136,7 +149,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
 
     @Override
     public Class<? extends DeviceBackend> backendType() {
-        return FakeBackend.class;
+        return backendType;
     }
 
     @Override
@@ -172,8 +185,10 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
                         ? UUID.randomUUID().toString().getBytes(UTF_8)
                         : new byte[0];
         String shared = new String(context.host().allgather(id).getFirst(), UTF_8);
-        return new FakeBackend(
-                context, GROUPS.computeIfAbsent(shared, _ -> new FakeGroup(context.host().size())));
+        FakeGroup group = GROUPS.computeIfAbsent(shared, _ -> new FakeGroup(context.host().size()));
+        return backendType == FakeBackend.class
+                ? new FakeBackend(context, group)
+                : new ScatteringBackend(context, group);
     }
 
     /// The ranks of a backend.
@@ -215,13 +230,13 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         }
     }
 
-    private final class FakeBackend
+    private class FakeBackend
             implements DeviceBackend,
                     DeviceBackend.SupportsAllreduce,
                     DeviceBackend.SupportsBroadcast {
-        private final DeviceContext context;
+        final DeviceContext context;
+        final int rank;
         private final FakeGroup group;
-        private final int rank;
         private volatile boolean aborted;
         private long number;
 
@@ -242,6 +257,11 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
                             "allreduce",
                             fusedTensors.tensorCount(),
                             fusedTensors.wireType()));
+            reduce(fusedTensors, op, scale, divisor, name + "_ALLREDUCE");
+        }
+
+        void reduce(
+                FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor, String activity) {
             long count = fusedTensors.elementCount();
             DataType wireType = fusedTensors.wireType();
             if (buffers.isEmpty() || buffers.getLast().byteSize() < count * wireType.byteSize()) {
@@ -251,8 +271,8 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
             context.driver()
                     .pack(fusedTensors, 0, count, scale.prescale(), address, context.stream());
             context.activities().launched("MEMCPY_IN_FUSION_BUFFER");
-            exchange(address, wireType, count, all -> reduce(all, op));
-            context.activities().launched(name + "_ALLREDUCE");
+            exchange(address, address, wireType, count, all -> reduce(all, op));
+            context.activities().launched(activity);
             double after = scale.postscale() / (op == ReduceOp.AVERAGE ? divisor : 1);
             context.driver().unpack(fusedTensors, address, 0, count, after, context.stream());
             context.activities().launched("MEMCPY_OUT_FUSION_BUFFER");
@@ -263,14 +283,17 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
             launches.add(new Launch(rank, "broadcast", 1, tensor.dataType()));
             exchange(
                     tensor.deviceAddress(),
+                    tensor.deviceAddress(),
                     tensor.dataType(),
                     tensor.elementCount(),
                     all -> all[rootRank]);
             context.activities().launched(name + "_BCAST");
         }
 
-        private void exchange(
-                long address,
+        /// @param count the elements of this rank
+        void exchange(
+                long source,
+                long target,
                 DataType dataType,
                 long count,
                 Function<double[][], double[]> result) {
@@ -282,20 +305,25 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
             FakeStream.of(context.stream())
                     .launch(
                             () -> {
-                                Tensor memory =
-                                        Tensor.of(
-                                                FakeDriver.memory(
-                                                        address, count * dataType.byteSize()),
-                                                dataType,
-                                                Shape.of(count));
                                 double @Nullable [][] all =
                                         group.exchange(
-                                                current, rank, values(memory), () -> aborted);
+                                                current,
+                                                rank,
+                                                values(memory(source, dataType, count)),
+                                                () -> aborted);
                                 if (all != null) {
-                                    store(result.apply(all), memory);
+                                    double[] values = result.apply(all);
+                                    store(values, memory(target, dataType, values.length));
                                 }
                             });
             afterLaunch.run(rank, () -> aborted);
+        }
+
+        private static Tensor memory(long address, DataType dataType, long count) {
+            return Tensor.of(
+                    FakeDriver.memory(address, count * dataType.byteSize()),
+                    dataType,
+                    Shape.of(count));
         }
 
         private static double[] values(Tensor tensor) {
@@ -349,6 +377,42 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            closed.add(rank);
+        }
+    }
+
+    private final class ScatteringBackend extends FakeBackend
+            implements DeviceBackend.SupportsReducescatter, DeviceBackend.SupportsAllgather {
+        ScatteringBackend(DeviceContext context, FakeGroup group) {
+            super(context, group);
+        }
+
+        @Override
+        public void reducescatter(
+                FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
+            launches.add(
+                    new Launch(
+                            rank,
+                            "reducescatter",
+                            fusedTensors.tensorCount(),
+                            fusedTensors.wireType()));
+            reduce(fusedTensors, op, scale, divisor, name + "_REDUCESCATTER");
+        }
+
+        @Override
+        public void allgather(List<Tensor> inputs, List<Tensor> outputs, long[][] rows) {
+            launches.add(
+                    new Launch(rank, "allgather", inputs.size(), inputs.getFirst().dataType()));
+            for (int i = 0; i < inputs.size(); i++) {
+                exchange(
+                        inputs.get(i).deviceAddress(),
+                        outputs.get(i).deviceAddress(),
+                        inputs.get(i).dataType(),
+                        inputs.get(i).elementCount(),
+                        all -> Arrays.stream(all).flatMapToDouble(Arrays::stream).toArray());
+            }
+            context.activities().launched(name + "_ALLGATHER");
+        }
     }
 }

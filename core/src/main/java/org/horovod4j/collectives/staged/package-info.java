@@ -1,7 +1,8 @@
 /// The backend `HOST`: collectives on tensors of a device that go through main memory.
 ///
 /// Start with [StagedBackend]. It uses the driver of the device and the collectives of main memory, so
-/// it works for every device and between all ranks.
+/// it works for every device and between all ranks. [HierarchicalBackend] uses main memory between hosts
+/// only, and another backend inside each host.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
 @NullMarked

@@ -5,10 +5,13 @@ import org.horovod4j.DataType;
 import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.codec.ObjectCodec;
+import org.horovod4j.collectives.staged.HierarchicalProvider;
 import org.horovod4j.option.BackendSettings;
+import org.horovod4j.option.DeviceOptions;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.BackendProvider;
+import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.HostCollectives;
 import org.horovod4j.text.RankList;
@@ -34,9 +37,14 @@ import java.util.stream.Stream;
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
 /// those that every rank has and that can be used for these devices.
 public final class BackendChoice<P extends BackendProvider> {
+    private static final String HIERARCHICAL = DeviceOptions.HIERARCHICAL_ALLREDUCE.variable();
+
     private final List<DevicePlace> places;
     private final List<P> usable;
     private final Map<String, P> named;
+
+    /// Why an option has no effect; empty if it has.
+    private final String remark;
 
     /// What a rank publishes for the choice.
     ///
@@ -57,7 +65,15 @@ public final class BackendChoice<P extends BackendProvider> {
                     place,
                     described(providers, true),
                     described(providers, false),
-                    settings.chosen(place.device().kind()));
+                    options(settings, place.device().kind()));
+        }
+
+        private static Map<String, String> options(BackendSettings settings, Device.Kind kind) {
+            Map<String, String> options = new TreeMap<>(settings.chosen(kind));
+            if (settings.hierarchicalAllreduce() && kind != Device.Kind.HOST) {
+                options.put(HIERARCHICAL, "1");
+            }
+            return options;
         }
 
         private static Map<String, String> described(
@@ -115,10 +131,12 @@ public final class BackendChoice<P extends BackendProvider> {
         }
     }
 
-    private BackendChoice(List<DevicePlace> places, List<P> usable, Map<String, P> named) {
+    private BackendChoice(
+            List<DevicePlace> places, List<P> usable, Map<String, P> named, String remark) {
         this.places = places;
         this.usable = usable;
         this.named = named;
+        this.remark = remark;
     }
 
     /// Makes the choice together with the other ranks of the process set.
@@ -141,14 +159,12 @@ public final class BackendChoice<P extends BackendProvider> {
     static <P extends BackendProvider> BackendChoice<P> of(List<P> providers, List<Offer> offers) {
         checkSameOptions(offers);
         List<DevicePlace> places = offers.stream().map(Offer::place).toList();
+        Map<String, String> options = new TreeMap<>(offers.getFirst().options);
+        boolean isHierarchical = options.remove(HIERARCHICAL) != null;
         Map<String, P> named = new LinkedHashMap<>();
-        offers.getFirst()
-                .options
-                .forEach(
-                        (variable, name) ->
-                                named.put(
-                                        variable,
-                                        required(variable, name, providers, offers, places)));
+        options.forEach(
+                (variable, name) ->
+                        named.put(variable, required(variable, name, providers, offers, places)));
         List<P> usable =
                 providers.stream()
                         .filter(
@@ -156,7 +172,24 @@ public final class BackendChoice<P extends BackendProvider> {
                                         isOnAllRanks(each, offers)
                                                 && each.unsupportedReason(places).isEmpty())
                         .toList();
-        return new BackendChoice<>(places, usable, named);
+        return new BackendChoice<>(
+                places,
+                usable,
+                named,
+                isHierarchical && usable.stream().noneMatch(HierarchicalProvider.class::isInstance)
+                        ? "; %s has no effect: %s"
+                                .formatted(HIERARCHICAL, whyNotHierarchical(providers, places))
+                        : "");
+    }
+
+    private static String whyNotHierarchical(
+            List<? extends BackendProvider> providers, List<DevicePlace> places) {
+        return providers.stream()
+                .filter(HierarchicalProvider.class::isInstance)
+                .map(each -> each.unsupportedReason(places))
+                .flatMap(Optional::stream)
+                .findFirst()
+                .orElse("no backend can be used inside a host");
     }
 
     private static boolean isOnAllRanks(BackendProvider provider, List<Offer> offers) {
@@ -293,7 +326,19 @@ public final class BackendChoice<P extends BackendProvider> {
         P ofCollective = named.get(capability.variable(kind()));
         P ofAll = named.get(BackendSettings.variableOf(kind(), "OPERATIONS"));
         return Stream.concat(
-                Stream.of(ofCollective, ofAll).filter(Objects::nonNull), usable.stream());
+                Stream.of(ofCollective, ofAll)
+                        .filter(Objects::nonNull)
+                        .flatMap(each -> Stream.concat(variants(each), Stream.of(each))),
+                usable.stream());
+    }
+
+    /// What runs in place of a backend that an option names.
+    private Stream<P> variants(P provider) {
+        return usable.stream()
+                .filter(
+                        each ->
+                                each instanceof HierarchicalProvider(DeviceBackendProvider local)
+                                        && local.equals(provider));
     }
 
     private Device.Kind kind() {
@@ -340,6 +385,6 @@ public final class BackendChoice<P extends BackendProvider> {
                                         .formatted(
                                                 String.join(", ", entry.getValue()),
                                                 entry.getKey()))
-                .collect(Collectors.joining("; "));
+                .collect(Collectors.joining("; ", "", remark));
     }
 }

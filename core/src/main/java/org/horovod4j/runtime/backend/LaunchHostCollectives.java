@@ -114,6 +114,11 @@ public final class LaunchHostCollectives implements HostCollectives {
     }
 
     @Override
+    public void crossAllreduce(FusedTensors fusedTensors, ReduceOp op) {
+        backend.crossAllreduce(nextStamp(), fusedTensors, op);
+    }
+
+    @Override
     public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         backend.reducescatter(nextStamp(), fusedTensors, op, scale, divisor);
     }

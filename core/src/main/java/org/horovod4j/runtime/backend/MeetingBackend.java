@@ -180,6 +180,11 @@ final class MeetingBackend implements CancellableBackend {
     }
 
     @Override
+    public void crossAllreduce(long stamp, FusedTensors fusedTensors, ReduceOp op) {
+        cpu.crossAllreduce(stamp, fusedTensors, op);
+    }
+
+    @Override
     public void reducescatter(
             long stamp, FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         Chosen chosen = chosen(Capability.REDUCESCATTER, fusedTensors.dataType(), op);

@@ -4,7 +4,8 @@
 /// launched when a rank is lost. [HostBackends] uses both for tensors in main memory, and
 /// `org.horovod4j.runtime.device` for those of a device.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.log`, `org.horovod4j.option`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.codec`,
+///   `org.horovod4j.collectives.staged`, `org.horovod4j.log`, `org.horovod4j.option`,
 ///   `org.horovod4j.spi`, `org.horovod4j.text`, `org.horovod4j.runtime.controller`,
 ///   `org.horovod4j.runtime.message`, `org.horovod4j.runtime.timeline`.
 /// - Invariant: no backend runs a collective before all ranks of the process set have reached the batch.

@@ -4,6 +4,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.HorovodException;
+import org.horovod4j.collectives.staged.HierarchicalProvider;
 import org.horovod4j.Tensor;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.BackendSettings;
@@ -212,7 +213,9 @@ public final class DeviceCollectives implements DeviceDispatcher {
         }
         DeviceDriver driver = driver(request.device().kind());
         Device used = driver.device();
-        List<DeviceBackendProvider> providers = devices.backends(used.kind());
+        List<DeviceBackendProvider> found = devices.backends(used.kind());
+        List<DeviceBackendProvider> providers =
+                settings.hierarchicalAllreduce() ? HierarchicalProvider.withVariants(found) : found;
         RankInfo self = members.get(rank);
         BackendChoice<DeviceBackendProvider> choice =
                 BackendChoice.agree(

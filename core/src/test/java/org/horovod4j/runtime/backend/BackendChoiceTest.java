@@ -9,6 +9,7 @@ import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
+import org.horovod4j.collectives.staged.HierarchicalProvider;
 import org.horovod4j.collectives.staged.StagedBackendProvider;
 import org.horovod4j.option.BackendSettings;
 import org.horovod4j.runtime.backend.BackendChoice.Offer;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 class BackendChoiceTest {
     private static final Request ALLREDUCE = onGpu(TestRequests.sum("t", 4));
@@ -44,7 +46,7 @@ class BackendChoiceTest {
         return Offer.of(
                 new DevicePlace(rank, "alpha", "alpha", Device.cuda(0), "GPU-" + rank),
                 List.of(providers),
-                new BackendSettings(options));
+                new BackendSettings(options, false));
     }
 
     private BackendChoice<DeviceBackendProvider> choice(Map<String, String> options) {
@@ -157,5 +159,64 @@ class BackendChoiceTest {
         assertThatThrownBy(() -> choice.of(ALLGATHER))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContainingAll("HOROVOD_GPU_ALLGATHER", "FAST", "allgather of 'g'");
+    }
+
+    private BackendChoice<DeviceBackendProvider> hierarchical(String... domains) {
+        List<DeviceBackendProvider> providers =
+                HierarchicalProvider.withVariants(
+                        List.of(
+                                new FakeBackendProvider("FAST").withReducescatterAndAllgather(),
+                                host));
+        List<Offer> offers =
+                IntStream.range(0, domains.length)
+                        .mapToObj(
+                                rank ->
+                                        Offer.of(
+                                                new DevicePlace(
+                                                        rank,
+                                                        domains[rank],
+                                                        domains[rank],
+                                                        Device.cuda(0),
+                                                        "GPU-" + rank),
+                                                providers,
+                                                new BackendSettings(Map.of(), true)))
+                        .toList();
+        return BackendChoice.of(providers, offers);
+    }
+
+    @Test
+    void hierarchyIsForAllreduceOfEqualHosts() {
+        BackendChoice<DeviceBackendProvider> choice = hierarchical("a", "b", "a", "b");
+        assertThat(choice.of(ALLREDUCE).name()).isEqualTo("FAST_HIERARCHICAL");
+        assertThat(choice.of(INTEGERS).name()).isEqualTo("HOST");
+        assertThat(choice.of(BROADCAST).name()).isEqualTo("FAST");
+        assertThat(choice.of(ADASUM).name()).isEqualTo("HOST");
+        assertThat(choice.describe())
+                .startsWith("allreduce by FAST_HIERARCHICAL (FAST for tests inside a host, and")
+                .doesNotContain("no effect");
+    }
+
+    @Test
+    void hierarchyThatCannotBeUsedIsExplained() {
+        assertThat(hierarchical("a", "a").describe())
+                .endsWith(
+                        "; HOROVOD_HIERARCHICAL_ALLREDUCE has no effect on GPUs: all ranks are on one host");
+        assertThat(hierarchical("a", "b").describe()).endsWith(": each host has one rank");
+        assertThat(hierarchical("", "").describe()).endsWith(": each host has one rank");
+        assertThat(hierarchical("a", "b", "b").describe())
+                .endsWith(": hosts have different numbers of ranks");
+        assertThat(hierarchical("a", "b", "b").of(ALLREDUCE).name()).isEqualTo("FAST");
+    }
+
+    @Test
+    void ranksMustAgreeOnTheHierarchy() {
+        Offer on =
+                Offer.of(
+                        new DevicePlace(1, "alpha", "alpha", Device.cuda(0), "GPU-1"),
+                        List.of(fast, host),
+                        new BackendSettings(Map.of(), true));
+        assertThatThrownBy(() -> choice(offer(0, Map.of(), fast, host), on))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageStartingWith("HOROVOD_HIERARCHICAL_ALLREDUCE differs between ranks");
     }
 }

@@ -16,7 +16,11 @@ record ConfigKey(String section, String name, List<String> flags) {
                     key("params", "fusion_threshold_mb", "fusion-threshold-mb"),
                     key("params", "cycle_time_ms", "cycle-time-ms"),
                     key("params", "cache_capacity", "cache-capacity"),
-                    key("params", "hierarchical_allreduce", "hierarchical-allreduce"),
+                    key(
+                            "params",
+                            "hierarchical_allreduce",
+                            "hierarchical-allreduce",
+                            "no-hierarchical-allreduce"),
                     key("params", "hierarchical_allgather", "hierarchical-allgather"),
                     key("params", "torus_allreduce", "torus-allreduce"),
                     key("autotune", "enabled", "autotune", "no-autotune"),

@@ -14,8 +14,6 @@ import java.util.Optional;
 record IgnoredFlag(String name, boolean hasValue, String variable) {
     private static final List<IgnoredFlag> ALL =
             List.of(
-                    withoutValue("hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE"),
-                    withoutValue("no-hierarchical-allreduce", "HOROVOD_HIERARCHICAL_ALLREDUCE"),
                     withoutValue("hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER"),
                     withoutValue("no-hierarchical-allgather", "HOROVOD_HIERARCHICAL_ALLGATHER"),
                     withoutValue("torus-allreduce", "HOROVOD_TORUS_ALLREDUCE"),

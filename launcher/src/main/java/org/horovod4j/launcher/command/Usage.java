@@ -24,7 +24,7 @@ final class Usage {
               horovodrun -np 4 --host-discovery-script ./hosts.sh java -cp app.jar Train
               horovodrun --check-build java -cp app.jar Train
 
-            Of Horovod's flags, those about hierarchical and torus reduction, NCCL streams,
+            Of Horovod's flags, those about hierarchical allgather, torus allreduce, NCCL streams,
             MPI threads, Gloo's timeout and the cache are accepted and do nothing here.
 
             Exit codes

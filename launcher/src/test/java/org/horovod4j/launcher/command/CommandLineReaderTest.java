@@ -373,8 +373,6 @@ class CommandLineReaderTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "--hierarchical-allreduce   | inside each host first",
-                "--no-hierarchical-allreduce | inside each host first",
                 "--hierarchical-allgather   | inside each host first",
                 "--torus-allreduce          | HOROVOD_ALLREDUCE_ALGORITHM",
                 "--num-nccl-streams 2       | one stream",

@@ -86,6 +86,7 @@ class ConfigFileTest {
                                 Map.entry("HOROVOD_FUSION_THRESHOLD", "33554432"),
                                 Map.entry("HOROVOD_CYCLE_TIME", "10"),
                                 Map.entry("HOROVOD_CACHE_CAPACITY", "2048"),
+                                Map.entry("HOROVOD_HIERARCHICAL_ALLREDUCE", "0"),
                                 Map.entry("HOROVOD_AUTOTUNE", "1"),
                                 Map.entry("HOROVOD_AUTOTUNE_LOG", "autotune.txt"),
                                 Map.entry("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "1"),

@@ -69,6 +69,11 @@ record CommunicatorHost(Communicator communicator) implements HostCollectives {
     }
 
     @Override
+    public void crossAllreduce(FusedTensors fusedTensors, ReduceOp op) {
+        throw unused();
+    }
+
+    @Override
     public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         throw unused();
     }
