@@ -78,10 +78,15 @@ public final class ElasticTestJob implements AutoCloseable {
 
     /// Waits until this number of ranks has printed `begin` for a generation; by rank.
     public List<WorkerEvent> awaitAll(int generation, int size) {
+        return awaitAll("begin", generation, size);
+    }
+
+    /// The same for another line.
+    public List<WorkerEvent> awaitAll(String event, int generation, int size) {
         await().atMost(TIMEOUT)
                 .failFast(() -> assertThat(launcher.isAlive()).as(output()).isTrue())
-                .until(() -> events("begin", generation).size() == size);
-        return events("begin", generation);
+                .until(() -> events(event, generation).size() == size);
+        return events(event, generation);
     }
 
     /// What the workers have printed for a generation; by rank.

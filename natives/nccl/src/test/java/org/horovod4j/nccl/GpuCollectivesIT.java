@@ -69,7 +69,8 @@ class GpuCollectivesIT {
         return output;
     }
 
-    private static void assumeAvailable(String backend) {
+    /// Skips the test where there is no GPU, or not this backend.
+    static void assumeAvailable(String backend) {
         DeviceProvider devices = ServiceLoader.load(DeviceProvider.class).findFirst().orElseThrow();
         assumeTrue(devices.count() > 0, () -> "needs a GPU, but " + devices.describe());
         DeviceBackendProvider provider =
