@@ -119,6 +119,11 @@ final class Cuda {
         return "CUDA %d.%d, %s".formatted(version / 1000, version % 1000 / 10, devices);
     }
 
+    /// What this process publishes for CUDA_IPC.
+    IpcProcess ipcProcess() {
+        return IpcProcess.of(api);
+    }
+
     int deviceCount() {
         return devices.length;
     }

@@ -41,6 +41,12 @@ interface CudaApi {
     /// The context that all libraries of this process share on the device.
     long retainContext(int device);
 
+    /// Whether kernels of `device` can use the memory of `peer`, by NVLink or PCI Express.
+    boolean canAccessPeer(int device, int peer);
+
+    /// Lets the current context use the memory of another one. It may do so already.
+    void enablePeerAccess(long peerContext);
+
     /// Makes a context current in the calling thread.
     void setCurrent(long context);
 

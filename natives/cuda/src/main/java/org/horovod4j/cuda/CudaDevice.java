@@ -1,7 +1,6 @@
 package org.horovod4j.cuda;
 
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.concurrent.locks.LockSupport;
 
 /// A GPU of this process: its context and kernels, which all ranks of the process share.
@@ -25,7 +24,7 @@ final class CudaDevice {
         this.api = api;
         this.index = index;
         this.name = api.deviceName(index);
-        this.uuid = HexFormat.of().formatHex(api.deviceUuid(index));
+        this.uuid = IpcProcess.identity(api, index);
         this.multiprocessors = api.deviceAttribute(CudaApi.MULTIPROCESSOR_COUNT, index);
         this.context = api.retainContext(index);
         this.kernels = new CudaKernels(this);
@@ -59,6 +58,11 @@ final class CudaDevice {
     CudaApi api() {
         api.setCurrent(context);
         return api;
+    }
+
+    /// Lets kernels use the memory of another GPU of this process.
+    void enablePeerAccess(int peer) {
+        api().enablePeerAccess(api.retainContext(peer));
     }
 
     /// Allocates device memory. If there is none left, it lets the garbage collector free what tensors

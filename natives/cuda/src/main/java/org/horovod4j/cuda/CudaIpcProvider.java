@@ -11,15 +11,17 @@ import java.util.List;
 import java.util.Optional;
 
 /// Collectives of ranks of one host that read each other's device memory: ranks that share a GPU, which
-/// NCCL refuses.
+/// NCCL refuses, and ranks on GPUs with peer access.
 public final class CudaIpcProvider implements DeviceBackendProvider {
     /// What ranks exchange at a time: more than fused tensors usually have. A backend takes three times
     /// as much device memory.
     private static final long ROUND_BYTES = 16L * 1024 * 1024;
 
+    private static final String NAME = "CUDA_IPC";
+
     @Override
     public String name() {
-        return "CUDA_IPC";
+        return NAME;
     }
 
     @Override
@@ -55,23 +57,64 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
                     "it is for at most %d ranks, not %d"
                             .formatted(CudaKernels.MAX_SOURCES, places.size()));
         }
-        DevicePlace first = places.getFirst();
-        return places.stream()
-                .filter(place -> !place.isSameDevice(first))
-                .findFirst()
-                .map(
-                        other ->
-                                "ranks %d and %d use different GPUs"
-                                        .formatted(first.jobRank(), other.jobRank()));
+        for (DevicePlace one : places) {
+            for (DevicePlace other : places) {
+                Optional<String> reason = unsupportedReason(one, other);
+                if (reason.isPresent()) {
+                    return reason;
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<String> unsupportedReason(DevicePlace one, DevicePlace other) {
+        if (!one.host().equals(other.host())) {
+            return Optional.of(
+                    "ranks %d and %d are on different hosts"
+                            .formatted(one.jobRank(), other.jobRank()));
+        }
+        return process(one).canAccess(one.identity(), other.identity())
+                ? Optional.empty()
+                : Optional.of(
+                        "ranks %d and %d use different GPUs, and rank %d cannot access the memory of that of rank %d"
+                                .formatted(
+                                        one.jobRank(),
+                                        other.jobRank(),
+                                        one.jobRank(),
+                                        other.jobRank()));
+    }
+
+    /// The process of a rank.
+    static IpcProcess process(DevicePlace place) {
+        return IpcProcess.decode(place.processInfo(NAME));
+    }
+
+    /// The process id, and which GPUs have peer access.
+    @Override
+    public String processInfo() {
+        return isAvailable() ? Cuda.open().ipcProcess().encode() : "";
     }
 
     @Override
     public DeviceBackend create(DeviceContext context) {
         if (context.driver() instanceof CudaDeviceDriver driver) {
+            enablePeerAccess(driver.cuda(), context.places());
             return new CudaIpcBackend(driver.cuda(), context, ROUND_BYTES);
         }
         throw new HorovodException(
                 "CUDA_IPC works with devices of CUDA, not with %s"
                         .formatted(context.driver().device()));
+    }
+
+    /// For ranks of this process, which use each other's addresses. For other processes, CUDA enables the
+    /// access when it opens their memory.
+    static void enablePeerAccess(CudaDevice device, List<DevicePlace> places) {
+        places.stream()
+                .filter(place -> process(place).isThisProcess())
+                .map(place -> place.device().index())
+                .filter(index -> index != device.index())
+                .distinct()
+                .forEach(device::enablePeerAccess);
     }
 }

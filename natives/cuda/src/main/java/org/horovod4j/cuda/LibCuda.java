@@ -21,6 +21,7 @@ import java.lang.invoke.MethodHandle;
 final class LibCuda implements CudaApi {
     private static final int SUCCESS = 0;
     private static final int NOT_READY = 600;
+    private static final int PEER_ACCESS_ALREADY_ENABLED = 704;
 
     private static final int STREAM_NON_BLOCKING = 1;
     private static final int HOST_REGISTER_PORTABLE = 1;
@@ -44,6 +45,8 @@ final class LibCuda implements CudaApi {
     private final MethodHandle deviceGetAttribute;
     private final MethodHandle contextRetain;
     private final MethodHandle contextSetCurrent;
+    private final MethodHandle canAccessPeer;
+    private final MethodHandle enablePeerAccess;
     private final MethodHandle memoryAllocate;
     private final MethodHandle memoryFree;
     private final MethodHandle hostRegister;
@@ -84,6 +87,8 @@ final class LibCuda implements CudaApi {
         deviceGetAttribute = link("cuDeviceGetAttribute", ADDRESS, JAVA_INT, JAVA_INT);
         contextRetain = link("cuDevicePrimaryCtxRetain", ADDRESS, JAVA_INT);
         contextSetCurrent = link("cuCtxSetCurrent", JAVA_LONG);
+        canAccessPeer = link("cuDeviceCanAccessPeer", ADDRESS, JAVA_INT, JAVA_INT);
+        enablePeerAccess = link("cuCtxEnablePeerAccess", JAVA_LONG, JAVA_INT);
         memoryAllocate = link("cuMemAlloc_v2", ADDRESS, JAVA_LONG);
         memoryFree = link("cuMemFree_v2", JAVA_LONG);
         hostRegister = link("cuMemHostRegister_v2", JAVA_LONG, JAVA_LONG, JAVA_INT);
@@ -222,6 +227,27 @@ final class LibCuda implements CudaApi {
         int handle = device(device);
         return getLong(
                 "cuDevicePrimaryCtxRetain", out -> (int) contextRetain.invokeExact(out, handle));
+    }
+
+    @Override
+    public boolean canAccessPeer(int device, int peer) {
+        int handle = device(device);
+        int peerHandle = device(peer);
+        return getInt(
+                        "cuDeviceCanAccessPeer",
+                        out -> (int) canAccessPeer.invokeExact(out, handle, peerHandle))
+                != 0;
+    }
+
+    @Override
+    public void enablePeerAccess(long peerContext) {
+        int result =
+                call(
+                        "cuCtxEnablePeerAccess",
+                        () -> (int) enablePeerAccess.invokeExact(peerContext, 0));
+        if (result != PEER_ACCESS_ALREADY_ENABLED) {
+            check("cuCtxEnablePeerAccess", result);
+        }
     }
 
     @Override

@@ -208,7 +208,7 @@ final class SharedStages {
         }
     }
 
-    /// Frees the memory when all ranks have left it. If one has not until `deadline`, it stays allocated.
+    /// Frees the memory when all ranks have left it, or their processes have ended. If one has not until `deadline`, it stays allocated.
     /// The stream has no work.
     void close(long deadline) {
         closeOpened();
@@ -224,13 +224,20 @@ final class SharedStages {
                 device.api().copy(left.address(), readers(rank), memory.length, stream);
                 device.api().synchronizeStream(stream);
                 if (IntStream.range(0, memory.length)
-                        .allMatch(other -> left.get(ValueLayout.JAVA_BYTE, other) != 0)) {
+                        .allMatch(
+                                other ->
+                                        left.get(ValueLayout.JAVA_BYTE, other) != 0
+                                                || hasEnded(other))) {
                     return true;
                 }
                 LockSupport.parkNanos(CudaIpcBackend.POLL_WAIT.toNanos());
             } while (System.nanoTime() - deadline < 0);
             return false;
         }
+    }
+
+    private boolean hasEnded(int other) {
+        return CudaIpcProvider.process(context.places().get(other)).hasEnded();
     }
 
     private void closeOpened() {

@@ -6,11 +6,9 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.Device;
-import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.DeviceProvider;
 import org.junit.jupiter.api.Test;
 
-import java.util.List;
 import java.util.ServiceLoader;
 
 class CudaDeviceProviderTest {
@@ -31,20 +29,5 @@ class CudaDeviceProviderTest {
         assertThatThrownBy(() -> provider.open(0))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessage("cuda:0 cannot be used: " + Cuda.unavailableReason());
-    }
-
-    @Test
-    void ranksOnDifferentGpusAreAnObstacleForIpc() {
-        CudaIpcProvider ipc = new CudaIpcProvider();
-        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "a", "gpu"))))
-                .isEmpty();
-        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "a", "other"))))
-                .hasValue("ranks 0 and 1 use different GPUs");
-        assertThat(ipc.unsupportedReason(List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
-                .hasValue("ranks 0 and 1 use different GPUs");
-    }
-
-    private static DevicePlace place(int rank, String host, String gpu) {
-        return new DevicePlace(rank, host, host, Device.cuda(0), gpu);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
+import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
@@ -21,9 +22,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
@@ -53,6 +57,60 @@ class CudaIpcBackendTest {
                     }
                     driver.close();
                 });
+    }
+
+    @Test
+    void ranksOnDifferentGpusUsePeerAccess() {
+        SimulatedCuda simulated = new SimulatedCuda(2);
+        List<CudaDevice> devices =
+                List.of(new CudaDevice(simulated, 0), new CudaDevice(simulated, 1));
+        String process = IpcProcess.of(simulated).encode();
+        List<DevicePlace> places =
+                devices.stream()
+                        .map(
+                                each ->
+                                        new DevicePlace(
+                                                each.index(),
+                                                "host",
+                                                "domain",
+                                                Device.cuda(each.index()),
+                                                each.uuid(),
+                                                Map.of("CUDA_IPC", process)))
+                        .toList();
+        assertThat(new CudaIpcProvider().unsupportedReason(places)).isEmpty();
+        World.run(
+                2,
+                communicator -> {
+                    CudaDevice device = devices.get(communicator.rank());
+                    CudaDeviceDriver driver = new CudaDeviceDriver(device);
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcProvider.enablePeerAccess(device, places);
+                    CudaIpcBackend backend =
+                            new CudaIpcBackend(
+                                    device,
+                                    CollectivesCheck.context(communicator, driver, stream, places),
+                                    ROUND_BYTES);
+                    Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(3));
+                    driver.copyToDevice(
+                            nativeFloats(1, 2, communicator.rank()),
+                            tensor.deviceAddress(),
+                            stream);
+                    FusedTensors fused = new FusedTensors(DataType.FLOAT32, 3);
+                    fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                    communicator.barrier();
+                    backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+                    MemorySegment sum = nativeFloats(0, 0, 0);
+                    driver.copyToHost(tensor.deviceAddress(), sum, stream);
+                    simulated.synchronizeStream(stream.handle());
+                    assertThat(sum.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2, 4, 1);
+                    backend.close();
+                    driver.closeStream(stream);
+                    driver.close();
+                });
+    }
+
+    private static MemorySegment nativeFloats(float... values) {
+        return Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, values);
     }
 
     /// A rank may be done, and close, while another one still reads its memory.

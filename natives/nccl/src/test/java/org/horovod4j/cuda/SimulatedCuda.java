@@ -20,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
@@ -37,6 +38,16 @@ import java.util.concurrent.locks.LockSupport;
 final class SimulatedCuda implements CudaApi {
     private static final int POINTER = 8;
 
+    private final int devices;
+
+    /// The device of the current context.
+    private final ThreadLocal<Integer> current = ThreadLocal.withInitial(() -> 0);
+
+    /// `device:peer` of each peer access.
+    private final Set<String> peerAccess = ConcurrentHashMap.newKeySet();
+
+    private final Map<Long, Integer> streamDevices = new ConcurrentHashMap<>();
+    private final NavigableMap<Long, Integer> memoryDevices = new ConcurrentSkipListMap<>();
     private final Map<Long, MemorySegment> memory = new ConcurrentHashMap<>();
 
     /// Memory that was freed. Its addresses are not given out again, so that every use is found.
@@ -59,6 +70,15 @@ final class SimulatedCuda implements CudaApi {
         volatile long reached;
     }
 
+    SimulatedCuda() {
+        this(1);
+    }
+
+    /// GPUs that all have peer access, once it is enabled.
+    SimulatedCuda(int devices) {
+        this.devices = devices;
+    }
+
     @Override
     public int version() {
         return 13_000;
@@ -66,7 +86,7 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public int deviceCount() {
-        return 1;
+        return devices;
     }
 
     @Override
@@ -76,7 +96,9 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public byte[] deviceUuid(int device) {
-        return new byte[16];
+        byte[] uuid = new byte[16];
+        uuid[0] = (byte) device;
+        return uuid;
     }
 
     @Override
@@ -86,11 +108,23 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public long retainContext(int device) {
-        return 1;
+        return device + 1L;
     }
 
     @Override
-    public void setCurrent(long context) {}
+    public void setCurrent(long context) {
+        current.set((int) context - 1);
+    }
+
+    @Override
+    public boolean canAccessPeer(int device, int peer) {
+        return true;
+    }
+
+    @Override
+    public void enablePeerAccess(long peerContext) {
+        peerAccess.add(current.get() + ":" + (peerContext - 1));
+    }
 
     @Override
     public long allocate(long byteSize) {
@@ -100,6 +134,7 @@ final class SimulatedCuda implements CudaApi {
         }
         MemorySegment segment = Arena.ofAuto().allocate(byteSize, 256).fill((byte) 0x5a);
         memory.put(segment.address(), segment);
+        memoryDevices.put(segment.address(), current.get());
         return segment.address();
     }
 
@@ -162,6 +197,7 @@ final class SimulatedCuda implements CudaApi {
     @Override
     public long createStream(int priority) {
         long handle = handles.getAndIncrement();
+        streamDevices.put(handle, current.get());
         streams.put(handle, Executors.newSingleThreadExecutor());
         return handle;
     }
@@ -474,16 +510,36 @@ final class SimulatedCuda implements CudaApi {
         if (below != null && address < below.getKey() + below.getValue().byteSize()) {
             throw new CudaException(700, "memory is used after it was freed");
         }
+        checkPeerAccess(address);
         return MemorySegment.ofAddress(address).reinterpret(byteSize);
+    }
+
+    /// Memory of another device needs peer access. The host memory of copies has no device.
+    private void checkPeerAccess(long address) {
+        Map.Entry<Long, Integer> block = memoryDevices.floorEntry(address);
+        if (block == null || devices == 1) {
+            return;
+        }
+        MemorySegment segment = memory.get(block.getKey());
+        boolean isInside = segment != null && address < block.getKey() + segment.byteSize();
+        int device = current.get();
+        if (isInside
+                && block.getValue() != device
+                && !peerAccess.contains(device + ":" + block.getValue())) {
+            throw new CudaException(
+                    700, "device %d uses memory of device %d".formatted(device, block.getValue()));
+        }
     }
 
     /// Work starts some time later, as on a device that is busy.
     private void submit(long stream, Runnable work) {
         check();
         Random random = new Random(seeds.getAndIncrement());
+        Integer device = streamDevices.get(stream);
         executor(stream)
                 .execute(
                         () -> {
+                            current.set(requireNonNull(device, "no such stream"));
                             try {
                                 LockSupport.parkNanos(random.nextInt(30_000));
                                 work.run();
