@@ -59,6 +59,8 @@ class OutputIT {
                         Map.of(
                                 "GREETING",
                                 "hello",
+                                "NCCL_DEBUG",
+                                "INFO",
                                 "OLDPWD",
                                 "/",
                                 "BASH_FUNC_f%%",
@@ -78,7 +80,7 @@ class OutputIT {
                     .contains("HOROVOD_SIZE=2\n", "HOROVOD_HOSTNAME=localhost\n")
                     .contains("HOROVOD_RENDEZVOUS_ADDR=127.0.0.1\n", "HOROVOD_RENDEZVOUS_PORT=")
                     .contains("HOROVOD_RENDEZVOUS_SERVER=launcher\n", "HOROVOD_SECRET_FILE=/")
-                    .contains("[0]<stdout>:GREETING=hello\n")
+                    .contains("[0]<stdout>:GREETING=hello\n", "[1]<stdout>:NCCL_DEBUG=INFO\n")
                     .doesNotContain("OLDPWD=", "BASH_FUNC_", "HOROVOD_SECRET_KEY");
         }
     }

@@ -34,6 +34,8 @@ class RemoteStartIT {
                         Map.of(
                                 "GREETING",
                                 "grüße",
+                                "NCCL_DEBUG",
+                                "INFO",
                                 "CUDA_VISIBLE_DEVICES",
                                 "0",
                                 "SSH_AUTH_SOCK",
@@ -52,6 +54,7 @@ class RemoteStartIT {
                     .contains("[2]<stdout>:HOROVOD_HOSTNAME=far2.invalid\n")
                     .contains("[1]<stdout>:HOROVOD_LOCAL_RANK=1\n")
                     .contains("[2]<stdout>:GREETING=grüße\n", "[2]<stdout>:cuda=\n")
+                    .contains("[2]<stdout>:NCCL_DEBUG=INFO\n")
                     .contains("[0]<stdout>:" + Path.of("").toAbsolutePath() + "\n")
                     .doesNotContain("SSH_AUTH_SOCK=x", "RENDEZVOUS_ADDR=127.");
         }

@@ -177,7 +177,7 @@ public final class BackendChoice<P extends BackendProvider> {
                 usable,
                 named,
                 isHierarchical && usable.stream().noneMatch(HierarchicalProvider.class::isInstance)
-                        ? "; %s has no effect: %s"
+                        ? "; %s has no effect on GPUs: %s"
                                 .formatted(HIERARCHICAL, whyNotHierarchical(providers, places))
                         : "");
     }

@@ -13,6 +13,7 @@ class ExportedVariablesTest {
                 Map.ofEntries(
                         Map.entry("PATH", "/bin"),
                         Map.entry("MY_DATA", "/data"),
+                        Map.entry("NCCL_DEBUG", "INFO"),
                         Map.entry("OMPI_MCA_btl", "tcp,self"),
                         Map.entry("OLDPWD", "/"),
                         Map.entry("BASH_FUNC_ls%%", "() { :; }"),
@@ -23,6 +24,6 @@ class ExportedVariablesTest {
                         Map.entry("HOROVOD_RANK", "1"),
                         Map.entry("HOROVOD_HOSTNAME", "here"));
         assertThat(ExportedVariables.names(environment, Map.of("HOROVOD_SECRET_KEY", "s")))
-                .containsExactly("HOROVOD_SECRET_KEY", "MY_DATA", "OMPI_MCA_btl", "PATH");
+                .containsExactly("HOROVOD_SECRET_KEY", "MY_DATA", "NCCL_DEBUG", "OMPI_MCA_btl", "PATH");
     }
 }

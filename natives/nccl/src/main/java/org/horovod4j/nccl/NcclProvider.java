@@ -41,6 +41,7 @@ public final class NcclProvider implements DeviceBackendProvider {
                     "/usr/local/nccl/lib");
 
     private final Map<String, String> environment;
+    private final List<String> folders;
 
     /// Opened when it is first needed.
     private @Nullable LibNccl nccl;
@@ -48,11 +49,13 @@ public final class NcclProvider implements DeviceBackendProvider {
     private @Nullable String reason;
 
     public NcclProvider() {
-        this(System.getenv());
+        this(System.getenv(), FOLDERS);
     }
 
-    NcclProvider(Map<String, String> environment) {
+    /// @param folders where the library is searched if the system does not know it
+    NcclProvider(Map<String, String> environment, List<String> folders) {
         this.environment = environment;
+        this.folders = folders;
     }
 
     @Override
@@ -163,7 +166,7 @@ public final class NcclProvider implements DeviceBackendProvider {
             return new LibNccl(chosenFile(Path.of(chosen.get())).toString());
         }
         List<String> candidates = new ArrayList<>(List.of(FILE_NAME));
-        FOLDERS.stream()
+        folders.stream()
                 .map(folder -> Path.of(folder, FILE_NAME))
                 .filter(Files::exists)
                 .forEach(file -> candidates.add(file.toString()));

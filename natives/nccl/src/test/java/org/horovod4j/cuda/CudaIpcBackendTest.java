@@ -184,6 +184,19 @@ class CudaIpcBackendTest {
     }
 
     @Test
+    void urgentStreamsHaveTheHighestPriority() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDeviceDriver driver = new CudaDeviceDriver(new CudaDevice(simulated, 0));
+        DeviceStream urgent = driver.openStream(true);
+        DeviceStream usual = driver.openStream(false);
+        assertThat(simulated.priority(urgent.handle())).isEqualTo(simulated.priorityRange()[1]);
+        assertThat(simulated.priority(usual.handle())).isZero();
+        driver.closeStream(urgent);
+        driver.closeStream(usual);
+        driver.close();
+    }
+
+    @Test
     void memoryOfUnreachableTensorsIsUsedAgain() {
         SimulatedCuda simulated = new SimulatedCuda();
         CudaDeviceDriver driver = new CudaDeviceDriver(new CudaDevice(simulated, 0));

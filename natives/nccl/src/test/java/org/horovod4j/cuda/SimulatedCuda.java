@@ -47,6 +47,7 @@ final class SimulatedCuda implements CudaApi {
     private final Set<String> peerAccess = ConcurrentHashMap.newKeySet();
 
     private final Map<Long, Integer> streamDevices = new ConcurrentHashMap<>();
+    private final Map<Long, Integer> priorities = new ConcurrentHashMap<>();
     private final NavigableMap<Long, Integer> memoryDevices = new ConcurrentSkipListMap<>();
     private final Map<Long, MemorySegment> memory = new ConcurrentHashMap<>();
 
@@ -198,8 +199,14 @@ final class SimulatedCuda implements CudaApi {
     public long createStream(int priority) {
         long handle = handles.getAndIncrement();
         streamDevices.put(handle, current.get());
+        priorities.put(handle, priority);
         streams.put(handle, Executors.newSingleThreadExecutor());
         return handle;
+    }
+
+    /// The priority that a stream was created with.
+    int priority(long stream) {
+        return requireNonNull(priorities.get(stream), "no such stream");
     }
 
     @Override

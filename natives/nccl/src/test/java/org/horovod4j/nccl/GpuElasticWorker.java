@@ -12,7 +12,9 @@ import org.horovod4j.elastic.ObjectState;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
 
 /// A worker of an elastic job that reduces on the first GPU until a file appears, whose name is the
 /// argument. Each step adds 1 to all weights, so they show how many steps are in them.
@@ -69,10 +71,10 @@ final class GpuElasticWorker {
         }
     }
 
-    /// Frees the tensors of earlier generations first.
-    private void printMemory() {
+    /// Frees the tensors of earlier generations first, which another thread does.
+    private static void printMemory() {
         System.gc();
-        System.gc();
+        LockSupport.parkNanos(Duration.ofMillis(300).toNanos());
         Hvd.barrier();
         System.out.printf(
                 "memory generation=%d rank=%d used=%d%n",

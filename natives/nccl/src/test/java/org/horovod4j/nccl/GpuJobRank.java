@@ -9,6 +9,7 @@ import org.horovod4j.Device;
 import org.horovod4j.Handle;
 import org.horovod4j.HorovodException;
 import org.horovod4j.Hvd;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
@@ -109,11 +110,10 @@ final class GpuJobRank {
         List<List<Integer>> members = List.of(List.of(0, 1), List.of(1, 2), List.of(0, 2));
         List<Communicator> sets = new ArrayList<>(List.of(Hvd.communicator()));
         for (List<Integer> ranks : members) {
-            Communicator set =
-                    Hvd.addProcessSet(ranks.stream().mapToInt(Integer::intValue).toArray())
-                            .communicator();
+            ProcessSet set =
+                    Hvd.addProcessSet(ranks.stream().mapToInt(Integer::intValue).toArray());
             if (ranks.contains(Hvd.rank())) {
-                sets.add(set);
+                sets.add(set.communicator());
             }
         }
         int checked = 0;

@@ -1,6 +1,7 @@
 package org.horovod4j.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.cuda.GpuMemory;
 import org.horovod4j.launcher.HorovodRun;
@@ -55,7 +56,11 @@ class GpuJobsIT {
                 "%s: lost after %d ms, with %s operations pending%n",
                 backend, millis, killed.group(2));
         assertThat(millis).isBetween(0L, LOSS_MILLIS);
-        assertThat(GpuMemory.used()).as("MB in use").isLessThanOrEqualTo(before + NOISE_MB);
+        await().untilAsserted(
+                        () ->
+                                assertThat(GpuMemory.used())
+                                        .as("MB in use")
+                                        .isLessThanOrEqualTo(before + NOISE_MB));
     }
 
     @ParameterizedTest

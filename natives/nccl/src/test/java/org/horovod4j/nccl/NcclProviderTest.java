@@ -1,22 +1,31 @@
 package org.horovod4j.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.natives.NativeLibrary;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DevicePlace;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.stream.Stream;
 
 class NcclProviderTest {
     @TempDir Path folder;
+
+    private static NcclProvider provider(Map<String, String> environment) {
+        return new NcclProvider(environment, List.of());
+    }
 
     @Test
     void isFoundByServiceLoader() {
@@ -27,15 +36,61 @@ class NcclProviderTest {
 
     @Test
     void missingLibraryIsNamedWithTheVariableThatChoseIt() {
-        NcclProvider provider = new NcclProvider(Map.of("HOROVOD_NCCL_LIBRARY", folder.toString()));
+        NcclProvider provider = provider(Map.of("HOROVOD_NCCL_LIBRARY", folder.toString()));
         assertThat(provider.isAvailable()).isFalse();
         assertThat(provider.describe())
                 .isEqualTo("%s cannot be opened".formatted(folder.resolve("libnccl.so.2")));
     }
 
+    /// Another library has its place here, which shows by its missing symbols which file was opened.
+    @Test
+    void libraryIsFoundInTheFolderOfAPythonWheel() throws Exception {
+        Path libraries = folder.resolve("nccl/lib");
+        Path file = library(libraries);
+        assertThat(provider(Map.of("HOROVOD_NCCL_LIBRARY", folder.resolve("nccl").toString())))
+                .extracting(NcclProvider::describe)
+                .isEqualTo(file + " has no symbol ncclGetVersion");
+        assertThat(provider(Map.of("HOROVOD_NCCL_LIBRARY", libraries.toString())).describe())
+                .isEqualTo(file + " has no symbol ncclGetVersion");
+        assertThat(provider(Map.of("HOROVOD_NCCL_LIBRARY", file.toString())).describe())
+                .isEqualTo(file + " has no symbol ncclGetVersion");
+    }
+
+    @Test
+    void libraryIsFoundInTheUsualFolders() throws Exception {
+        assumeFalse(isKnownToTheSystem(), "the system has NCCL");
+        Path usual = folder.resolve("cuda/lib64");
+        Path file = library(usual);
+        List<String> folders = List.of(folder.resolve("empty").toString(), usual.toString());
+        assertThat(new NcclProvider(Map.of(), folders).describe())
+                .isEqualTo(file + " has no symbol ncclGetVersion");
+        assertThat(provider(Map.of()).describe())
+                .isEqualTo(
+                        "libnccl.so.2 was not found: install NCCL, or set HOROVOD_NCCL_LIBRARY to its file or folder");
+    }
+
+    private static boolean isKnownToTheSystem() {
+        try {
+            return NativeLibrary.open("libnccl.so.2") != null;
+        } catch (UnsupportedOperationException e) {
+            return false;
+        }
+    }
+
+    private static Path library(Path folder) throws IOException {
+        Path systemLibrary =
+                Stream.of("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib")
+                        .map(each -> Path.of(each, "libm.so.6"))
+                        .filter(Files::exists)
+                        .findFirst()
+                        .orElseThrow();
+        Files.createDirectories(folder);
+        return Files.copy(systemLibrary, folder.resolve("libnccl.so.2"));
+    }
+
     @Test
     void libraryThatIsNotNcclIsRefused() {
-        NcclProvider provider = new NcclProvider(Map.of("HOROVOD_NCCL_LIBRARY", "libc.so.6"));
+        NcclProvider provider = provider(Map.of("HOROVOD_NCCL_LIBRARY", "libc.so.6"));
         assertThat(provider.isAvailable()).isFalse();
         assertThat(provider.describe()).isEqualTo("libc.so.6 has no symbol ncclGetVersion");
     }
@@ -44,14 +99,14 @@ class NcclProviderTest {
     void ranksThatShareAGpuAreAnObstacleUnlessTheirHostIdsDiffer() {
         List<DevicePlace> places =
                 List.of(place(3, "a", "gpu1"), place(4, "a", "gpu2"), place(5, "a", "gpu1"));
-        assertThat(new NcclProvider(Map.of()).unsupportedReason(places))
+        assertThat(provider(Map.of()).unsupportedReason(places))
                 .hasValue("ranks 3 and 5 use the same GPU of a, which NCCL refuses");
         List<DevicePlace> sameIds = List.of(place(0, "x"), place(1, "x"));
         List<DevicePlace> oneId = List.of(place(0, "x"), place(1, ""));
         List<DevicePlace> differentIds = List.of(place(0, "x"), place(1, "y"));
         // whatever the process itself has: all ranks must return the same
         for (NcclProvider provider :
-                List.of(new NcclProvider(Map.of()), new NcclProvider(Map.of("NCCL_HOSTID", "x")))) {
+                List.of(provider(Map.of()), provider(Map.of("NCCL_HOSTID", "x")))) {
             assertThat(provider.unsupportedReason(places)).isPresent();
             assertThat(provider.unsupportedReason(sameIds))
                     .hasValue("ranks 0 and 1 use the same GPU of a, which NCCL refuses");
@@ -59,7 +114,7 @@ class NcclProviderTest {
             assertThat(provider.unsupportedReason(differentIds)).isEmpty();
         }
         assertThat(
-                        new NcclProvider(Map.of())
+                        provider(Map.of())
                                 .unsupportedReason(
                                         List.of(place(0, "a", "gpu"), place(1, "b", "gpu"))))
                 .isEmpty();
@@ -67,8 +122,8 @@ class NcclProviderTest {
 
     @Test
     void publishesTheHostId() {
-        assertThat(new NcclProvider(Map.of("NCCL_HOSTID", "x")).processInfo()).isEqualTo("x");
-        assertThat(new NcclProvider(Map.of()).processInfo()).isEmpty();
+        assertThat(provider(Map.of("NCCL_HOSTID", "x")).processInfo()).isEqualTo("x");
+        assertThat(provider(Map.of()).processInfo()).isEmpty();
     }
 
     private static DevicePlace place(int rank, String hostId) {
@@ -81,7 +136,7 @@ class NcclProviderTest {
 
     @Test
     void reducesWhatNcclHas() {
-        NcclProvider provider = new NcclProvider(Map.of());
+        NcclProvider provider = provider(Map.of());
         assertThat(provider.reduces(DataType.FLOAT32, ReduceOp.AVERAGE)).isTrue();
         assertThat(provider.reduces(DataType.INT32, ReduceOp.SUM)).isTrue();
         assertThat(provider.reduces(DataType.INT32, ReduceOp.AVERAGE)).isFalse();
