@@ -41,8 +41,9 @@ class AllreduceSelectorTest {
 
     @Test
     void mediumTensorsOfManyRanksUseHalvingDoubling() {
-        assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 20))
+        assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 19))
                 .isInstanceOf(HalvingDoublingAllreduce.class);
+        assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 20)).isInstanceOf(RingAllreduce.class);
     }
 
     @ParameterizedTest
