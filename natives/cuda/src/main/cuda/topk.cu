@@ -176,6 +176,51 @@ __device__ inline void write(
     }
 }
 
+// target = left + right
+template <class T>
+__device__ inline void add(const T* left, const T* right, T* target, u64 count) {
+    u64 step = (u64) gridDim.x * blockDim.x;
+    for (u64 i = (u64) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        target[i] = left[i] + right[i];
+    }
+}
+
+// Adds values at positions, which all differ.
+template <class T>
+__device__ inline void addAt(T* target, const s32* positions, const T* values, u64 count) {
+    u64 step = (u64) gridDim.x * blockDim.x;
+    for (u64 i = (u64) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        target[positions[i]] += values[i];
+    }
+}
+
+// Sets values at positions to zero.
+template <class T>
+__device__ inline void clearAt(T* target, const s32* positions, u64 count) {
+    u64 step = (u64) gridDim.x * blockDim.x;
+    for (u64 i = (u64) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        target[positions[i]] = (T) 0;
+    }
+}
+
+// Sets infinities and NaNs to zero.
+template <class T>
+__device__ inline void clearNotFinite(T* values, u64 count) {
+    u64 step = (u64) gridDim.x * blockDim.x;
+    for (u64 i = (u64) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        if (!isfinite(values[i])) values[i] = (T) 0;
+    }
+}
+
+// A quotient in double, rounded to float, is that of float arithmetic.
+template <class T>
+__device__ inline void divide(T* values, u64 count, u64 divisor) {
+    u64 step = (u64) gridDim.x * blockDim.x;
+    for (u64 i = (u64) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        values[i] = (T) ((double) values[i] / (double) divisor);
+    }
+}
+
 #define TOPK(NAME, Type)                                                                      \
     extern "C" __global__ void hvd_topk_count_##NAME(                                         \
             const Type* values, u64 count, const Selection* selection, u32 shift, u32 bits,   \
@@ -191,6 +236,24 @@ __device__ inline void write(
             const Type* values, u64 count, u64 chunk, const Selection* selection,             \
             const u32* above, const u32* equal, s32* positions, Type* selected) {             \
         write(values, count, chunk, selection, above, equal, positions, selected);            \
+    }                                                                                         \
+    extern "C" __global__ void hvd_topk_add_##NAME(                                           \
+            const Type* left, const Type* right, Type* target, u64 count) {                   \
+        add(left, right, target, count);                                                      \
+    }                                                                                         \
+    extern "C" __global__ void hvd_topk_scatter_##NAME(                                       \
+            Type* target, const s32* positions, const Type* values, u64 count) {              \
+        addAt(target, positions, values, count);                                              \
+    }                                                                                         \
+    extern "C" __global__ void hvd_topk_clear_##NAME(                                         \
+            Type* target, const s32* positions, u64 count) {                                  \
+        clearAt(target, positions, count);                                                    \
+    }                                                                                         \
+    extern "C" __global__ void hvd_topk_finite_##NAME(Type* values, u64 count) {              \
+        clearNotFinite(values, count);                                                        \
+    }                                                                                         \
+    extern "C" __global__ void hvd_topk_divide_##NAME(Type* values, u64 count, u64 divisor) { \
+        divide(values, count, divisor);                                                       \
     }
 
 TOPK(float32, float)

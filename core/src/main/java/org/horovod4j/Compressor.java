@@ -34,8 +34,13 @@ public interface Compressor {
 
     /// The type in which elements are sent, if a conversion is all that the compressor does. The backend
     /// of a device converts them itself, and does not call [#allreduceAsync]. Empty if the compressor
-    /// does more, and so cannot be used for tensors on a device.
+    /// does more; see [#worksOnDevices].
     default Optional<DataType> wireType(DataType dataType) {
         return Optional.empty();
+    }
+
+    /// Whether [#allreduceAsync] takes tensors on a device, which the CPU cannot read.
+    default boolean worksOnDevices() {
+        return false;
     }
 }

@@ -7,6 +7,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.sparse.AverageDivisor;
 import org.horovod4j.sparse.SparseRequest;
+import org.horovod4j.spi.DeviceWork;
 
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,7 @@ public final class TopK implements Compressor {
 
     private final LongUnaryOperator selectedCountOf;
     private final Map<String, ErrorFeedback> errorFeedbacks = new ConcurrentHashMap<>();
+    private final Map<String, DeviceTopK> deviceTensors = new ConcurrentHashMap<>();
 
     private TopK(LongUnaryOperator selectedCountOf) {
         this.selectedCountOf = selectedCountOf;
@@ -64,6 +66,10 @@ public final class TopK implements Compressor {
     /// A copy of the values that have not been sent of the tensor with this name, in one dimension.
     /// Empty if no such tensor was reduced.
     public Optional<Tensor> residual(String name) {
+        DeviceTopK onDevice = deviceTensors.get(name);
+        if (onDevice != null) {
+            return Optional.of(onDevice.residual());
+        }
         return Optional.ofNullable(errorFeedbacks.get(name))
                 .map(ErrorFeedback::residual)
                 .map(
@@ -77,6 +83,7 @@ public final class TopK implements Compressor {
     /// Drops all values that have not been sent, as after a return to a checkpoint.
     public void reset() {
         errorFeedbacks.clear();
+        deviceTensors.clear();
     }
 
     @Override
@@ -85,20 +92,15 @@ public final class TopK implements Compressor {
         if (!Compression.isCompressible(tensor.dataType())) {
             return communicator.allreduceAsync(name, tensor, op);
         }
-        if (!tensor.device().isHost()) {
-            throw new IllegalArgumentException(
-                    """
-                    allreduce of '%s': top-k compression works in main memory, but the tensor is on %s
-                    Use Compression.FP16 or BF16 there, or copy the tensor."""
-                            .formatted(name, tensor.device()));
-        }
         checkReducible(name, tensor, op);
+        if (!tensor.device().isHost()) {
+            return onDevice(communicator, name, tensor)
+                    .allreduceAsync(communicator, name, tensor, op);
+        }
         ErrorFeedback errorFeedback =
                 errorFeedbacks.computeIfAbsent(name, _ -> new ErrorFeedback());
         if (!errorFeedback.isIdle()) {
-            throw new IllegalArgumentException(
-                    "allreduce of '%s': '%s' is in flight; join its handle first"
-                            .formatted(name, name));
+            throw inFlight(name);
         }
         DoubleView corrected = errorFeedback.addResidual(tensor);
         int[] sent = TopKSelection.select(corrected, selectedCount(corrected.count()));
@@ -124,6 +126,38 @@ public final class TopK implements Compressor {
                                                 return tensor;
                                             });
                         }));
+    }
+
+    /// What is kept for a tensor on a device. It begins without a residual if the tensor has changed its
+    /// type, length or device.
+    private DeviceTopK onDevice(Communicator communicator, String name, Tensor tensor) {
+        DeviceTopK kept = deviceTensors.get(name);
+        if (kept != null && !kept.isIdle()) {
+            throw inFlight(name);
+        }
+        if (kept == null || !kept.fits(tensor)) {
+            DeviceWork work =
+                    DeviceWork.of(communicator)
+                            .orElseThrow(
+                                    () ->
+                                            new IllegalArgumentException(
+                                                    "allreduce of '%s' by top-k: this communicator has no devices"
+                                                            .formatted(name)));
+            kept = new DeviceTopK(work, tensor, selectedCount((int) tensor.elementCount()));
+            deviceTensors.put(name, kept);
+        }
+        return kept;
+    }
+
+    private static IllegalArgumentException inFlight(String name) {
+        return new IllegalArgumentException(
+                "allreduce of '%s': '%s' is in flight; join its handle first"
+                        .formatted(name, name));
+    }
+
+    @Override
+    public boolean worksOnDevices() {
+        return true;
     }
 
     /// Writes the sum of the values of all ranks, divided, to `target`.

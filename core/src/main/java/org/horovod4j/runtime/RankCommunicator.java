@@ -7,6 +7,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.Compressor;
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.Handle;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
@@ -25,6 +26,8 @@ import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.sparse.SparseAllreduce;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.CompositeCall;
+import org.horovod4j.spi.DeviceDriver;
+import org.horovod4j.spi.DeviceWork;
 import org.horovod4j.spi.JoinCounter;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +43,11 @@ import java.util.stream.IntStream;
 /// Checks a program's calls as far as one rank can check them alone ([ArgumentChecks]), and submits
 /// them as requests.
 final class RankCommunicator
-        implements Communicator, FrameworkSettings.Source, CompositeCall.Marker, JoinCounter {
+        implements Communicator,
+                FrameworkSettings.Source,
+                CompositeCall.Marker,
+                JoinCounter,
+                DeviceWork {
     private final RankSet set;
     private final int rank;
     private final int size;
@@ -216,9 +223,11 @@ final class RankCommunicator
         Scale scale = options.scale();
         ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, options.op(), scale);
         if (!input.device().isHost()) {
-            return agent.submit(
-                    marked(compressedOnDevice(name, input, output, compressor, options)),
-                    allreduce(input, output));
+            return compressor.worksOnDevices()
+                    ? allreduceByCompressor(name, input, output, compressor, options)
+                    : agent.submit(
+                            marked(compressedOnDevice(name, input, output, compressor, options)),
+                            allreduce(input, output));
         }
         Tensor sent =
                 input == output && scale.prescale() == 1.0
@@ -234,6 +243,48 @@ final class RankCommunicator
                                                 ? reduced
                                                 : scaledCopy(reduced, scale.postscale()),
                                         output));
+    }
+
+    /// A compressor that launches its own work on the device.
+    private Handle<Tensor> allreduceByCompressor(
+            String name,
+            Tensor input,
+            Tensor output,
+            Compressor compressor,
+            AllreduceOptions options) {
+        Scale scale = options.scale();
+        if (scale.postscale() != 1.0) {
+            throw new IllegalArgumentException(
+                    """
+                    allreduce of '%s': this compressor takes no postscale on %s, but it is %s
+                    Scale the result, or use Compression.FP16 or BF16."""
+                            .formatted(name, input.device(), scale.postscale()));
+        }
+        Tensor sent = input;
+        if (input != output) {
+            copy(input, output);
+            sent = output.ready();
+        }
+        if (scale.prescale() != 1.0) {
+            sent = rankRuntime.devices().scale(sent, scale.prescale());
+        }
+        return compressor
+                .allreduceAsync(
+                        CompositeCall.mark(this, name, "compressed allreduce"),
+                        name,
+                        sent,
+                        options.op())
+                .thenApply(_ -> output);
+    }
+
+    @Override
+    public DeviceDriver driver(Device device) {
+        return rankRuntime.devices().driver(device);
+    }
+
+    @Override
+    public DeviceStream workStream(Device device) {
+        return rankRuntime.devices().workStream(device);
     }
 
     /// The backend of a device converts elements while it packs them, so there is one operation.

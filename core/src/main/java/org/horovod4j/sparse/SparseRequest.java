@@ -62,6 +62,18 @@ public record SparseRequest(Shape shape, ReduceOp op, double denseThreshold) {
         return new GatheredTotals(rows, ranks);
     }
 
+    /// The rows of each rank that has data, in their order.
+    ///
+    /// @param gathered as in [#checkAgreement], which has succeeded
+    public long[] rowsByRank(Tensor gathered) {
+        long[] headers = gathered.toLongArray();
+        long[] rows = new long[headers.length / rowLength()];
+        for (int rank = 0; rank < rows.length; rank++) {
+            rows[rank] = headers[rank * rowLength() + ROWS];
+        }
+        return rows;
+    }
+
     /// What all ranks know after they have gathered their requests.
     ///
     /// @param rows of all ranks together

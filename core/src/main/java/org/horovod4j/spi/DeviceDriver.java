@@ -94,6 +94,9 @@ public interface DeviceDriver extends AutoCloseable {
     void scale(
             DataType dataType, long address, long elementCount, double factor, DeviceStream stream);
 
+    /// The kernels of top-k compression.
+    SelectionKernels selections();
+
     /// Frees streams and events. Tensors from [#allocate] stay valid.
     @Override
     void close();

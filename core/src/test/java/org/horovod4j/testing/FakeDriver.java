@@ -8,6 +8,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.spi.SelectionKernels;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -262,6 +263,11 @@ final class FakeDriver implements DeviceDriver {
             results.set(i, values.real(i) * factor);
         }
         Tensor _ = results.store();
+    }
+
+    @Override
+    public SelectionKernels selections() {
+        return new FakeSelections();
     }
 
     private static void launch(DeviceStream stream, Runnable work) {

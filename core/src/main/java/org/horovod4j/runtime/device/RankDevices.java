@@ -28,7 +28,8 @@ public final class RankDevices implements AutoCloseable {
     /// A device in use.
     ///
     /// @param stream for copies of the program
-    private record OpenDevice(DeviceDriver driver, DeviceStream stream) {}
+    /// @param workStream for work between operations, such as compression
+    private record OpenDevice(DeviceDriver driver, DeviceStream stream, DeviceStream workStream) {}
 
     /// @param loader finds drivers and backends, when the first device is used
     /// @param localRank this rank on its host
@@ -44,13 +45,19 @@ public final class RankDevices implements AutoCloseable {
         return open(device).driver;
     }
 
+    /// A stream for work between operations, such as compression.
+    public DeviceStream workStream(Device device) {
+        return open(device).workStream;
+    }
+
     private synchronized OpenDevice open(Device device) {
         OpenDevice known = open.get(device);
         if (known != null) {
             return known;
         }
         DeviceDriver driver = libraries().provider(device.kind()).open(device.index());
-        OpenDevice opened = new OpenDevice(driver, driver.openStream(false));
+        OpenDevice opened =
+                new OpenDevice(driver, driver.openStream(false), driver.openStream(true));
         open.put(device, opened);
         return opened;
     }
@@ -137,6 +144,21 @@ public final class RankDevices implements AutoCloseable {
         }
     }
 
+    /// Launches the multiplication of a tensor, after the stream that computes it.
+    ///
+    /// @return the tensor, ready on the stream for such work
+    public Tensor scale(Tensor tensor, double factor) {
+        OpenDevice device = open(tensor.device());
+        awaitProducer(tensor, device.workStream);
+        device.driver.scale(
+                tensor.dataType(),
+                tensor.deviceAddress(),
+                tensor.elementCount(),
+                factor,
+                device.workStream);
+        return tensor.readyOn(device.workStream);
+    }
+
     private void awaitProducer(Tensor tensor, DeviceStream stream) {
         tensor.producer()
                 .ifPresent(
@@ -157,6 +179,7 @@ public final class RankDevices implements AutoCloseable {
         open.clear();
         for (OpenDevice each : all) {
             each.driver.closeStream(each.stream);
+            each.driver.closeStream(each.workStream);
             each.driver.close();
         }
     }

@@ -8,6 +8,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
+import org.horovod4j.spi.SelectionKernels;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
@@ -232,6 +233,11 @@ final class CudaDeviceDriver implements DeviceDriver {
             double factor,
             DeviceStream stream) {
         device.kernels().scale(dataType, address, elementCount, factor, stream.handle());
+    }
+
+    @Override
+    public SelectionKernels selections() {
+        return new CudaSelections(device.kernels());
     }
 
     /// Copies of elements, as bytes if they do not change.

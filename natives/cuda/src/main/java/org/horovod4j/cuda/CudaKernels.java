@@ -251,6 +251,57 @@ final class CudaKernels {
         selections.launch("hvd_topk_write_" + dataType, blocks, THREADS, write, stream);
     }
 
+    /// `target = left + right` for `float32` and `float64`.
+    void add(DataType dataType, long left, long right, long target, long count, long stream) {
+        if (count > 0) {
+            KernelParameters parameters = KernelParameters.ofThread();
+            parameters.addLongs(left, right, target, count);
+            selections.launch(
+                    "hvd_topk_add_" + dataType, blocks(count), THREADS, parameters, stream);
+        }
+    }
+
+    /// Adds values to those at `positions`, which all differ.
+    void addAt(
+            DataType dataType, long target, long positions, long values, long count, long stream) {
+        if (count > 0) {
+            KernelParameters parameters = KernelParameters.ofThread();
+            parameters.addLongs(target, positions, values, count);
+            selections.launch(
+                    "hvd_topk_scatter_" + dataType, blocks(count), THREADS, parameters, stream);
+        }
+    }
+
+    /// Sets the values at `positions` to zero.
+    void clearAt(DataType dataType, long target, long positions, long count, long stream) {
+        if (count > 0) {
+            KernelParameters parameters = KernelParameters.ofThread();
+            parameters.addLongs(target, positions, count);
+            selections.launch(
+                    "hvd_topk_clear_" + dataType, blocks(count), THREADS, parameters, stream);
+        }
+    }
+
+    /// Sets infinities and NaNs to zero.
+    void clearNotFinite(DataType dataType, long values, long count, long stream) {
+        if (count > 0) {
+            KernelParameters parameters = KernelParameters.ofThread();
+            parameters.addLongs(values, count);
+            selections.launch(
+                    "hvd_topk_finite_" + dataType, blocks(count), THREADS, parameters, stream);
+        }
+    }
+
+    /// Divides `float32` or `float64` in place.
+    void divide(DataType dataType, long values, long count, int divisor, long stream) {
+        if (count > 0) {
+            KernelParameters parameters = KernelParameters.ofThread();
+            parameters.addLongs(values, count, divisor);
+            selections.launch(
+                    "hvd_topk_divide_" + dataType, blocks(count), THREADS, parameters, stream);
+        }
+    }
+
     private int blocks(long threads) {
         return (int) Math.min(maxBlocks, Math.ceilDiv(threads, (long) THREADS));
     }

@@ -116,6 +116,63 @@ class CudaDeviceDriverTest {
         }
     }
 
+    /// The steps of top-k compression: add what was not sent, select, sum, keep the rest.
+    @Test
+    void selectsAddsAndClearsValues() {
+        Tensor gradient = upload(1, -5, Float.NaN, 3, 0.5f);
+        Tensor residual = upload(1, 1, 0, -4, 0);
+        Tensor corrected = driver.allocate(DataType.FLOAT32, Shape.of(5));
+        Tensor scratch =
+                driver.allocate(DataType.UINT8, Shape.of(driver.selections().scratchBytes()));
+        Tensor positions = driver.allocate(DataType.INT32, Shape.of(2));
+        Tensor picked = driver.allocate(DataType.FLOAT32, Shape.of(2));
+        driver.selections()
+                .add(
+                        DataType.FLOAT32,
+                        gradient.deviceAddress(),
+                        residual.deviceAddress(),
+                        corrected.deviceAddress(),
+                        5,
+                        stream);
+        driver.selections()
+                .selectLargest(
+                        DataType.FLOAT32,
+                        corrected.deviceAddress(),
+                        5,
+                        2,
+                        positions.deviceAddress(),
+                        picked.deviceAddress(),
+                        scratch.deviceAddress(),
+                        stream);
+        assertThat(download(picked)).containsExactly(-4, Float.NaN); // at 1 and 2
+
+        Tensor sum = driver.allocate(DataType.FLOAT32, Shape.of(5));
+        Tensor values = upload(7, 9);
+        for (int rank = 0; rank < 2; rank++) {
+            driver.selections()
+                    .addAt(
+                            DataType.FLOAT32,
+                            sum.deviceAddress(),
+                            positions.deviceAddress(),
+                            values.deviceAddress(),
+                            2,
+                            stream);
+        }
+        driver.selections().divide(DataType.FLOAT32, sum.deviceAddress(), 5, 4, stream);
+        assertThat(download(sum)).containsExactly(0, 3.5f, 4.5f, 0, 0);
+
+        Tensor rest = upload(2, -4, 1, Float.POSITIVE_INFINITY, Float.NaN);
+        driver.selections()
+                .clear(
+                        DataType.FLOAT32,
+                        rest.deviceAddress(),
+                        5,
+                        positions.deviceAddress(),
+                        2,
+                        stream);
+        assertThat(download(rest)).containsExactly(2, 0, 0, 0, 0);
+    }
+
     @Test
     void failureHasTheWordsOfCuda() {
         assertThatThrownBy(() -> driver.allocate(DataType.UINT8, Shape.of(1L << 50)))
@@ -136,7 +193,7 @@ class CudaDeviceDriverTest {
         return values;
     }
 
-    private Tensor upload(float[] values) {
+    private Tensor upload(float... values) {
         Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(values.length));
         MemorySegment memory = arena.allocateFrom(JAVA_FLOAT, values);
         driver.copyToDevice(memory, tensor.deviceAddress(), stream);
