@@ -25,8 +25,7 @@ public record BackendSettings(Map<String, String> chosen, boolean hierarchicalAl
                     .filter(name -> !name.isBlank())
                     .ifPresent(name -> chosen.put(option.toString(), name));
         }
-        return new BackendSettings(
-                chosen, environment.get(DeviceOptions.HIERARCHICAL_ALLREDUCE));
+        return new BackendSettings(chosen, environment.get(DeviceOptions.HIERARCHICAL_ALLREDUCE));
     }
 
     /// Those for one kind of memory, by variable.

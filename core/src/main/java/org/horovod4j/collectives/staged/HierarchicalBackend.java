@@ -156,8 +156,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
                             localRank,
                             localSize);
             scattered.setAddresses(0, chunkSlots.chunk(slot), chunkSlots.slice(slot));
-            ((Backend.SupportsReducescatter) local)
-                    .reducescatter(scattered, op, Scale.NONE, 1);
+            ((Backend.SupportsReducescatter) local).reducescatter(scattered, op, Scale.NONE, 1);
             driver.copyToHost(chunkSlots.slice(slot), memory(chunk), stream);
             activities.launched("MEMCPY_IN_HOST_BUFFER");
             return driver.record(stream);

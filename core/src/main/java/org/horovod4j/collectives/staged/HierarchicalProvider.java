@@ -24,7 +24,8 @@ public record HierarchicalProvider(DeviceBackendProvider local) implements Devic
     public static List<DeviceBackendProvider> withVariants(List<DeviceBackendProvider> providers) {
         List<DeviceBackendProvider> all = new ArrayList<>();
         for (DeviceBackendProvider provider : providers) {
-            if (canBeLocal(provider.backendType()) && !(provider instanceof StagedBackendProvider)) {
+            if (canBeLocal(provider.backendType())
+                    && !(provider instanceof StagedBackendProvider)) {
                 all.add(new HierarchicalProvider(provider));
             }
         }

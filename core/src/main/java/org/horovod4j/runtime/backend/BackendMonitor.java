@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.backend;
 
 import org.horovod4j.HorovodException;
+import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.log.Log;
 import org.horovod4j.runtime.controller.ProcessSetState;
@@ -35,6 +36,9 @@ public final class BackendMonitor {
 
     /// How long a batch that a lost rank had launched may still take.
     private static final Duration LOSS_GRACE = Duration.ofSeconds(1);
+
+    /// How long the report of a loss may take that a library has noticed.
+    private static final Duration LOSS_REPORT_TIMEOUT = Duration.ofSeconds(1);
 
     private final ThreadFactory threadFactory;
     private final ProcessSetState state;
@@ -168,7 +172,7 @@ public final class BackendMonitor {
             failed = asHorovodException(e);
         }
         if (failed != null) {
-            failAndReport(failed);
+            failAndReport(explain(failed));
         }
         return true;
     }
@@ -188,6 +192,21 @@ public final class BackendMonitor {
         }
     }
 
+    /// A library may notice first that a rank is lost, by a connection that breaks. For the program the
+    /// loss is the failure.
+    ///
+    /// @param failed a failure of a backend
+    public HorovodException explain(HorovodException failed) {
+        if (failed instanceof PeerLostException || failed instanceof ShutDownException) {
+            return failed;
+        }
+        HorovodException explained = state.explain(failed, LOSS_REPORT_TIMEOUT);
+        if (explained != failed) {
+            explained.addSuppressed(failed);
+        }
+        return explained;
+    }
+
     private static HorovodException asHorovodException(Throwable failure) {
         return failure instanceof HorovodException known
                 ? known
@@ -198,7 +217,11 @@ public final class BackendMonitor {
     ///
     /// @return the exception to throw: the failure that the thread has noticed before, if there is one
     public HorovodException aborted(Throwable launchFailure) {
-        HorovodException reason = asHorovodException(launchFailure);
+        HorovodException noticed = failure();
+        if (noticed != null) { // which has ended the launch
+            return noticed.atCaller();
+        }
+        HorovodException reason = explain(asHorovodException(launchFailure));
         try {
             if (!fail(reason)) {
                 HorovodException before = Objects.requireNonNull(failure());

@@ -4,6 +4,7 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.List;
 
 /// The progress of a process set on this rank, and the check that ends its waits.
@@ -71,6 +72,11 @@ public final class ProcessSetState implements Liveness {
     /// The loss that ends the job, also if the lost rank has completed all batches; or null.
     public @Nullable HorovodException loss() {
         return world.loss();
+    }
+
+    /// The cause of a failure of a library: the loss of a rank, if it is known within this time.
+    public HorovodException explain(HorovodException seen, Duration timeout) {
+        return world.explain(seen, ranks, timeout);
     }
 
     @Override

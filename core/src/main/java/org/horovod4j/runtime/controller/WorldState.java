@@ -163,7 +163,12 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     ///
     /// @param ranks whose departure may have caused it
     public HorovodException explain(HorovodException seen, List<Integer> ranks) {
-        awaitLossReport();
+        return explain(seen, ranks, LOSS_REPORT_TIMEOUT);
+    }
+
+    /// @param timeout how soon the loss must be known
+    HorovodException explain(HorovodException seen, List<Integer> ranks, Duration timeout) {
+        awaitLossReport(timeout);
         RankDeparture known = causeOf(seen, ranks);
         if (known != null) {
             return blocked(known);
@@ -178,8 +183,8 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     }
 
     /// An interrupt does not end the wait: the cause would be missing from the report.
-    private void awaitLossReport() {
-        long deadline = System.nanoTime() + LOSS_REPORT_TIMEOUT.toNanos();
+    private void awaitLossReport(Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
         boolean interrupted = false;
         boolean waiting = true;
         while (waiting) {

@@ -94,8 +94,13 @@ final class DeviceLauncher {
                             driver, stream, hostCollectives, choice.places(), this::launched));
         } catch (ConfigurationException e) {
             // Other ranks may have succeeded, so it is not a failure of this operation alone.
-            throw new HorovodException(
-                    "%s could not be started: %s".formatted(provider.name(), e.getMessage()), e);
+            throw monitor.explain(
+                    new HorovodException(
+                            "%s could not be started: %s"
+                                    .formatted(provider.name(), e.getMessage()),
+                            e));
+        } catch (HorovodException e) {
+            throw monitor.explain(e);
         } finally {
             activities.record("INIT_" + provider.name(), since);
         }

@@ -246,6 +246,43 @@ class DeviceStreamsTest {
         assertThat(fake.launches()).hasSize(2);
     }
 
+    /// NCCL sees that a connection breaks before the launcher reports the loss.
+    @Test
+    void errorOfTheLibraryBecauseOfALostRankIsALoss() {
+        CountDownLatch failed = new CountDownLatch(1);
+        World world = DeviceWorlds.of(2, fake);
+        assertThatThrownBy(
+                        () ->
+                                world.run(
+                                        comm -> {
+                                            DeviceStream framework = stream(comm);
+                                            if (comm.rank() == 1) {
+                                                launch(
+                                                        framework,
+                                                        () -> await(new CountDownLatch(1)));
+                                            }
+                                            Handle<Tensor> sum =
+                                                    comm.allreduceAsync(
+                                                            "t",
+                                                            onDevice(comm, 1).readyOn(framework),
+                                                            ReduceOp.SUM);
+                                            sum.awaitOn(framework);
+                                            if (comm.rank() == 1) {
+                                                await(failed);
+                                                throw new IllegalStateException("a fault");
+                                            }
+                                            fake.failAsynchronously(
+                                                    new HorovodException("connection closed"));
+                                            failed.countDown();
+                                            assertThatThrownBy(sum::join)
+                                                    .isInstanceOf(PeerLostException.class)
+                                                    .hasMessageContaining("a fault");
+                                        }))
+                .hasMessage("a fault")
+                .satisfies(e -> assertThat(e.getSuppressed()).isEmpty());
+        assertThat(fake.aborts()).contains(0);
+    }
+
     /// Any exception of a library ends operations, also one that a backend must not throw.
     static Stream<RuntimeException> asynchronousErrors() {
         return Stream.of(

@@ -24,6 +24,7 @@ class ExportedVariablesTest {
                         Map.entry("HOROVOD_RANK", "1"),
                         Map.entry("HOROVOD_HOSTNAME", "here"));
         assertThat(ExportedVariables.names(environment, Map.of("HOROVOD_SECRET_KEY", "s")))
-                .containsExactly("HOROVOD_SECRET_KEY", "MY_DATA", "NCCL_DEBUG", "OMPI_MCA_btl", "PATH");
+                .containsExactly(
+                        "HOROVOD_SECRET_KEY", "MY_DATA", "NCCL_DEBUG", "OMPI_MCA_btl", "PATH");
     }
 }

@@ -45,14 +45,14 @@ final class GpuJobRank {
     private static void killed() throws IOException, InterruptedException {
         Tensor small = Hvd.allocate(GPU, DataType.FLOAT32, Shape.of(1));
         Hvd.allreduce("connects", small, ReduceOp.SUM);
-        // 2 GB each: takes more than a second between processes
+        // 2 GB each: all of them take more than a second, also in the memory of one GPU
         Tensor large = Hvd.allocate(GPU, DataType.FLOAT32, Shape.of(512 << 20));
         List<Handle<Tensor>> pending = new ArrayList<>();
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 64; i++) {
             pending.add(Hvd.allreduceAsync("large " + i, large, ReduceOp.SUM));
         }
         if (Hvd.rank() == Hvd.size() - 1) {
-            Thread.sleep(200); // all of them are launched
+            Thread.sleep(200); // the others are inside one of them
             System.out.printf(
                     "KILLED at %d, pending %d%n",
                     System.currentTimeMillis(),

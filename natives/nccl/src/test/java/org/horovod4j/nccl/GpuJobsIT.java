@@ -49,7 +49,7 @@ class GpuJobsIT {
                         Map.of("HOROVOD_GPU_OPERATIONS", backend),
                         OWN_HOST_ID,
                         TestJvm.of(GpuJobRank.class, "killed"));
-        MatchResult killed = find(output, "KILLED at (\\d+), pending ([1-9])");
+        MatchResult killed = find(output, "KILLED at (\\d+), pending ([1-9]\\d*)");
         MatchResult lost = find(output, "LOST PeerLostException at (\\d+)");
         long millis = Long.parseLong(lost.group(1)) - Long.parseLong(killed.group(1));
         System.out.printf(
