@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests that need a GPU on a machine that has a Java runtime, but no JDK and no Maven.
 #
-#   ./mvnw -Dquick -DskipTests -pl natives/nccl -am package   where the sources are
-#   natives/gpu-test.sh pack gpu-test.tar                     packs jars, tests and this script
+#   natives/gpu-test.sh pack gpu-test.tar   where the sources are: builds, packs jars, tests and this script
 #
-#   tar xf gpu-test.tar                                       on the machine with the GPU
+#   tar xf gpu-test.tar                     on the machine with the GPU
 #   gpu-test/gpu-test.sh [options of JUnit's console launcher]
 #
 # JAVA_HOME chooses the runtime, otherwise the java of the path; it needs the module jdk.incubator.vector.
@@ -17,15 +16,16 @@ pack() {
     repo=$(cd "$here/.." && pwd)
     stage=$(mktemp -d)
     mkdir -p "$stage/gpu-test/lib"
+    # one call, because a goal finds modules of this build only after their phase
+    (cd "$repo" && ./mvnw -q ${MAVEN_FLAGS:-} -Dquick -DskipTests -pl natives/nccl -am -DincludeScope=test \
+        -DexcludeGroupIds=org.horovod4j -DoutputDirectory="$stage/gpu-test/lib" \
+        package dependency:copy-dependencies)
     for module in core launcher testsupport natives/cuda natives/nccl; do
         cp "$repo/$module"/target/horovod4j-*-SNAPSHOT.jar "$stage/gpu-test/lib/" 2>/dev/null ||
             cp "$repo/$module"/target/horovod4j-*[0-9].jar "$stage/gpu-test/lib/"
     done
     cp -r "$repo/natives/cuda/target/test-classes" "$stage/gpu-test/cuda-tests"
     cp -r "$repo/natives/nccl/target/test-classes" "$stage/gpu-test/nccl-tests"
-    (cd "$repo" && ./mvnw -q ${MAVEN_FLAGS:-} -pl natives/nccl -am -DincludeScope=test -DexcludeGroupIds=org.horovod4j \
-        -DexcludeArtifactIds=junit-jupiter,junit-jupiter-api,junit-jupiter-engine,junit-jupiter-params \
-        -DoutputDirectory="$stage/gpu-test/lib" dependency:copy-dependencies)
     rm -f "$stage"/gpu-test/lib/{junit,archunit,apiguardian,opentest4j}*.jar
     local junit
     junit=$(sed -n 's|.*<junit.version>\(.*\)</junit.version>.*|\1|p' "$repo/pom.xml")
