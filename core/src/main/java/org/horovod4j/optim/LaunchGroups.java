@@ -11,8 +11,8 @@ import java.util.function.IntToLongFunction;
 /// group.
 public final class LaunchGroups {
     /// The size from which a bucket of gradients on a device is launched. A step of a large network then
-    /// has a few launches, which still overlap with backward.
-    private static final long BUCKET_BYTES = 25L << 20;
+    /// has some ten launches, which overlap with backward; only the last one does not, and is small.
+    private static final long BUCKET_BYTES = 8L << 20;
 
     /// Parameters that are reduced together.
     ///

@@ -24,7 +24,7 @@ class LaunchGroupsTest {
     void gradientsOnADeviceAreBucketsInTheOrderOfBackward() {
         List<String> names = List.of("a", "b", "c", "host", "d", "local");
         GradientSettings settings = GradientSettings.builder().local("local"::equals).build();
-        Map<String, Long> megabytes = Map.of("a", 1L, "b", 30L, "c", 20L, "d", 10L, "local", 9L);
+        Map<String, Long> megabytes = Map.of("a", 1L, "b", 10L, "c", 6L, "d", 3L, "local", 9L);
         LaunchGroups groups =
                 LaunchGroups.of(
                         names, settings, i -> megabytes.getOrDefault(names.get(i), 0L) << 20);

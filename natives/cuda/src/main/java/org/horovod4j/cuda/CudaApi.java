@@ -18,12 +18,10 @@ interface CudaApi {
     /// The error code of an allocation for which the device has no memory left.
     int OUT_OF_MEMORY = 2;
 
-    /// Flags of events.
+    /// A flag of events.
     int EVENT_NO_TIMING = 2;
 
-    int EVENT_INTERPROCESS = 4;
-
-    /// The size of a handle of memory or of an event for other processes.
+    /// The size of a handle of memory for other processes.
     int IPC_HANDLE_BYTES = 64;
 
     /// The newest CUDA version that the driver supports: 13000 for 13.0.
@@ -81,6 +79,13 @@ interface CudaApi {
     /// Lets `stream` wait until the last record of `event` is reached.
     void waitForEvent(long stream, long event);
 
+    /// Lets `stream` write a number to device memory, after its work so far.
+    void writeValue(long stream, long address, int value);
+
+    /// Lets `stream` wait until another stream, maybe of another process, has written `value` or one of
+    /// the 2³¹ - 1 numbers after it to device memory.
+    void waitForValue(long stream, long address, int value);
+
     long createEvent(int flags);
 
     void destroyEvent(long event);
@@ -95,10 +100,6 @@ interface CudaApi {
     long openMemory(byte[] handle);
 
     void closeMemory(long address);
-
-    byte[] eventHandle(long event);
-
-    long openEvent(byte[] handle);
 
     /// Compiles kernels.
     ///

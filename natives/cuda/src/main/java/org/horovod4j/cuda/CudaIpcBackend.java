@@ -15,6 +15,7 @@ import org.horovod4j.spi.FusedTensors;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 
 /// Collectives of ranks that share a GPU. Each rank writes its data to a stage in device memory, which
@@ -52,24 +53,23 @@ final class CudaIpcBackend
     private final long stream;
     private final int rank;
     private final int size;
-    private final SharedStages stages;
+    /// The most data of a round.
+    private final long maxRoundBytes;
 
-    /// The data of one round. A stage has two halves of this size, and the results take as much.
-    private final long halfBytes;
+    /// The last ones are the largest. A launch does not wait until smaller ones are no longer used, so
+    /// all stay until the end. The monitor ends the waits of all.
+    private final List<SharedStages> stages = new CopyOnWriteArrayList<>();
 
-    /// What this rank has reduced, before it is unpacked.
-    private final long results;
-
-    /// Stages for tensors of Adasum that are too large for `stages`; the last ones are the largest. A
-    /// launch does not wait until smaller ones are no longer used, so all stay until the end.
-    private final List<SharedStages> largeStages = new ArrayList<>();
-
-    /// Memory in which Adasum combines; the last one is the largest, as above.
+    /// Memory for what this rank has reduced, before it is unpacked; the last one is the largest, as
+    /// above.
     private final List<Scratch> scratches = new ArrayList<>();
 
     private volatile boolean aborted;
 
-    CudaIpcBackend(CudaDevice device, DeviceContext context, long halfBytes) {
+    /// @param firstRoundBytes what ranks can exchange at a time, until a larger tensor comes
+    /// @param maxRoundBytes what ranks can exchange at a time then; more only for Adasum
+    CudaIpcBackend(
+            CudaDevice device, DeviceContext context, long firstRoundBytes, long maxRoundBytes) {
         this.device = device;
         this.context = context;
         this.driver = context.driver();
@@ -77,14 +77,8 @@ final class CudaIpcBackend
         this.stream = context.stream().handle();
         this.rank = context.host().rank();
         this.size = context.host().size();
-        this.halfBytes = halfBytes;
-        this.results = device.allocate(halfBytes);
-        try {
-            this.stages = new SharedStages(device, context, halfBytes);
-        } catch (RuntimeException e) {
-            device.api().free(results);
-            throw e;
-        }
+        this.maxRoundBytes = maxRoundBytes;
+        stages.add(new SharedStages(device, context, firstRoundBytes));
     }
 
     private record Scratch(long address, long byteSize) {}
@@ -96,11 +90,13 @@ final class CudaIpcBackend
         // a compressed tensor is scaled in its own type, before and after it is sent
         boolean scaledByKernel = wireType == fusedTensors.dataType();
         Scale kernelScale = scaledByKernel ? scale : Scale.NONE;
-        long perRound = halfBytes / wireType.byteSize();
         long count = fusedTensors.elementCount();
+        SharedStages rounds = roundsFor(count * wireType.byteSize());
+        long perRound = rounds.halfBytes() / wireType.byteSize();
+        long results = direct ? 0 : scratch(Math.min(perRound, count) * wireType.byteSize());
         for (long first = 0; first < count; first += perRound) {
             long elements = Math.min(perRound, count - first);
-            SharedStages.Half half = begin();
+            SharedStages.Half half = begin(rounds);
             driver.pack(
                     fusedTensors,
                     first,
@@ -160,15 +156,19 @@ final class CudaIpcBackend
         return scratches.getLast().address();
     }
 
-    /// All ranks need new ones in the same call, as they combine tensors of the same size.
+    /// The stages for data of this size, which takes several rounds if it is very large.
+    private SharedStages roundsFor(long byteSize) {
+        return stagesFor(Math.min(byteSize, maxRoundBytes));
+    }
+
+    /// Stages for a round of this size. All ranks need new ones in the same call, as they exchange tensors
+    /// of the same size.
     private SharedStages stagesFor(long byteSize) {
-        SharedStages last = largeStages.isEmpty() ? stages : largeStages.getLast();
-        if (byteSize <= halfBytes) {
-            return stages;
-        }
+        SharedStages last = stages.getLast();
         if (byteSize > last.halfBytes()) {
-            last = new SharedStages(device, context, Math.max(byteSize, 2 * last.halfBytes()));
-            largeStages.add(last);
+            long grown = aligned(Math.max(byteSize, 2 * last.halfBytes()));
+            last = new SharedStages(device, context, grown);
+            stages.add(last);
         }
         return last;
     }
@@ -188,8 +188,7 @@ final class CudaIpcBackend
             return;
         }
         long scratch = vectors + vectorBytes * Math.ceilDiv(size, 2);
-        checkNotAborted();
-        SharedStages.Half half = adasumStages.next();
+        SharedStages.Half half = begin(adasumStages);
         driver.pack(fusedTensors, first, count, scale.prescale(), half.own(), context.stream());
         half.publish();
         long[] current = sources(half, 0);
@@ -211,11 +210,12 @@ final class CudaIpcBackend
     public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
         DataType dataType = fusedTensors.dataType();
         int byteSize = dataType.byteSize();
-        long perRound = halfBytes / byteSize;
         long count = fusedTensors.elementCount();
+        SharedStages rounds = roundsFor(count * byteSize);
+        long perRound = rounds.halfBytes() / byteSize;
         for (long first = 0; first < count; first += perRound) {
             long end = Math.min(first + perRound, count);
-            SharedStages.Half half = begin();
+            SharedStages.Half half = begin(rounds);
             driver.pack(fusedTensors, first, end - first, 1.0, half.own(), context.stream());
             context.activities().launched("MEMCPY_IN_FUSION_BUFFER");
             half.publish();
@@ -259,27 +259,31 @@ final class CudaIpcBackend
             starts[other + 1] = starts[other] + bytes;
             longest = Math.max(longest, bytes);
         }
+        SharedStages rounds = roundsFor(longest);
+        long halfBytes = rounds.halfBytes();
         for (long first = 0; first < longest; first += halfBytes) {
-            SharedStages.Half half = begin();
+            SharedStages.Half half = begin(rounds);
             copy(
                     input.deviceAddress() + first,
                     half.own(),
-                    round(first, starts[rank + 1] - starts[rank]));
+                    Math.min(halfBytes, starts[rank + 1] - starts[rank] - first));
             half.publish();
             for (int other = 0; other < size; other++) {
                 copy(
                         half.of(other),
                         output.deviceAddress() + starts[other] + first,
-                        round(first, starts[other + 1] - starts[other]));
+                        Math.min(halfBytes, starts[other + 1] - starts[other] - first));
             }
         }
     }
 
     @Override
     public void broadcast(Tensor tensor, int rootRank) {
+        SharedStages rounds = roundsFor(tensor.byteSize());
+        long halfBytes = rounds.halfBytes();
         for (long first = 0; first < tensor.byteSize(); first += halfBytes) {
-            long byteSize = round(first, tensor.byteSize());
-            SharedStages.Half half = begin();
+            long byteSize = Math.min(halfBytes, tensor.byteSize() - first);
+            SharedStages.Half half = begin(rounds);
             if (rank == rootRank) {
                 copy(tensor.deviceAddress() + first, half.own(), byteSize);
             }
@@ -311,9 +315,14 @@ final class CudaIpcBackend
             targetStarts[other] = target;
             target += rows[other][rank] * rowBytes;
         }
+        SharedStages rounds = roundsFor(longest);
+        long halfBytes = rounds.halfBytes();
         for (long first = 0; first < longest; first += halfBytes) {
-            SharedStages.Half half = begin();
-            copy(input.deviceAddress() + first, half.own(), round(first, input.byteSize()));
+            SharedStages.Half half = begin(rounds);
+            copy(
+                    input.deviceAddress() + first,
+                    half.own(),
+                    Math.min(halfBytes, input.byteSize() - first));
             half.publish();
             for (int other = 0; other < size; other++) {
                 long from = Math.max(first, sourceStarts[other]);
@@ -330,15 +339,11 @@ final class CudaIpcBackend
         context.activities().launched("CUDA_IPC_ALLTOALL");
     }
 
-    private SharedStages.Half begin() {
-        checkNotAborted();
-        return stages.next();
-    }
-
-    private void checkNotAborted() {
+    private SharedStages.Half begin(SharedStages rounds) {
         if (aborted) {
             throw new HorovodException("CUDA_IPC was aborted, as a rank is lost or has failed");
         }
+        return rounds.next();
     }
 
     private long[] sources(SharedStages.Half half, long offset) {
@@ -349,15 +354,11 @@ final class CudaIpcBackend
         return sources;
     }
 
+    /// Copies nothing if the count is negative: a rank may have no bytes in this round.
     private void copy(long source, long target, long byteSize) {
         if (byteSize > 0) {
             device.api().copy(target, source, byteSize, stream);
         }
-    }
-
-    /// The bytes of a round that starts at `first`; negative if there are none left.
-    private long round(long first, long byteSize) {
-        return Math.min(halfBytes, byteSize - first);
     }
 
     private static long aligned(long byteSize) {
@@ -369,13 +370,12 @@ final class CudaIpcBackend
         // errors of the device reach core by its events
     }
 
-    /// Lets later launches fail. CUDA has no call that ends what was launched. It waits on the device only
-    /// for what other ranks launched before they met. If a process ends before its part has run, the
-    /// stream of this rank may never continue; [#close] does not wait for that. A wait for a rank on the
-    /// host ends when core finds it lost.
+    /// Lets later launches fail, and ends the waits of what was launched for other ranks. What they
+    /// have not written is not valid then.
     @Override
     public void abort() {
         aborted = true;
+        stages.forEach(SharedStages::endWaits);
     }
 
     /// Frees memory that neither this rank nor another one uses any more.
@@ -386,18 +386,15 @@ final class CudaIpcBackend
     @Override
     public void close() {
         long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
-        List<SharedStages> all = new ArrayList<>(largeStages);
-        all.add(stages);
         if (!isComplete(deadline)) {
             return;
         }
-        all.forEach(SharedStages::leave);
+        stages.forEach(SharedStages::leave);
         if (!isComplete(deadline)) {
             return;
         }
-        all.forEach(each -> each.close(deadline));
+        stages.forEach(each -> each.close(deadline));
         scratches.forEach(each -> device.api().free(each.address()));
-        device.api().free(results);
     }
 
     /// Waits until this rank's work is complete.
@@ -406,6 +403,9 @@ final class CudaIpcBackend
         while (!end.isComplete()) {
             if (System.nanoTime() - deadline > 0) {
                 return false;
+            }
+            if (aborted) {
+                stages.forEach(SharedStages::endWaits);
             }
             LockSupport.parkNanos(POLL_WAIT.toNanos());
         }

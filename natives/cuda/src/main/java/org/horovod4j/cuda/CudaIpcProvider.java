@@ -13,9 +13,12 @@ import java.util.Optional;
 /// Collectives of ranks of one host that read each other's device memory: ranks that share a GPU, which
 /// NCCL refuses, and ranks on GPUs with peer access.
 public final class CudaIpcProvider implements DeviceBackendProvider {
-    /// What ranks exchange at a time: more than fused tensors usually have. A backend takes three times
+    /// What ranks exchange at a time, before a larger tensor comes: a bucket of gradients.
+    private static final long FIRST_ROUND_BYTES = 16L * 1024 * 1024;
+
+    /// Each round waits for all ranks, so large tensors take large ones. A backend takes up to three times
     /// as much device memory.
-    private static final long ROUND_BYTES = 16L * 1024 * 1024;
+    private static final long MAX_ROUND_BYTES = 64L * 1024 * 1024;
 
     private static final String NAME = "CUDA_IPC";
 
@@ -100,7 +103,7 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
     public DeviceBackend create(DeviceContext context) {
         if (context.driver() instanceof CudaDeviceDriver driver) {
             enablePeerAccess(driver.cuda(), context.places());
-            return new CudaIpcBackend(driver.cuda(), context, ROUND_BYTES);
+            return new CudaIpcBackend(driver.cuda(), context, FIRST_ROUND_BYTES, MAX_ROUND_BYTES);
         }
         throw new HorovodException(
                 "CUDA_IPC works with devices of CUDA, not with %s"

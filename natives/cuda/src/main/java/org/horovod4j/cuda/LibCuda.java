@@ -26,6 +26,8 @@ final class LibCuda implements CudaApi {
     private static final int STREAM_NON_BLOCKING = 1;
     private static final int HOST_REGISTER_PORTABLE = 1;
     private static final int IPC_LAZY_PEER_ACCESS = 1;
+    private static final int WRITE_AFTER_OTHER_WRITES = 0;
+    private static final int WAIT_FOR_VALUE_OR_LATER = 0;
     private static final int NAME_BYTES = 256;
     private static final int UUID_BYTES = 16;
     private static final int MAX_MESSAGE = 4096;
@@ -58,6 +60,8 @@ final class LibCuda implements CudaApi {
     private final MethodHandle streamDestroy;
     private final MethodHandle streamSynchronize;
     private final MethodHandle streamWaitEvent;
+    private final MethodHandle streamWriteValue;
+    private final MethodHandle streamWaitValue;
     private final MethodHandle eventCreate;
     private final MethodHandle eventDestroy;
     private final MethodHandle eventRecord;
@@ -65,8 +69,6 @@ final class LibCuda implements CudaApi {
     private final MethodHandle ipcGetMemory;
     private final MethodHandle ipcOpenMemory;
     private final MethodHandle ipcCloseMemory;
-    private final MethodHandle ipcGetEvent;
-    private final MethodHandle ipcOpenEvent;
     private final MethodHandle moduleLoad;
     private final MethodHandle moduleFunction;
     private final MethodHandle launchKernel;
@@ -100,6 +102,10 @@ final class LibCuda implements CudaApi {
         streamDestroy = link("cuStreamDestroy_v2", JAVA_LONG);
         streamSynchronize = link("cuStreamSynchronize", JAVA_LONG);
         streamWaitEvent = link("cuStreamWaitEvent", JAVA_LONG, JAVA_LONG, JAVA_INT);
+        streamWriteValue =
+                link("cuStreamWriteValue32_v2", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
+        streamWaitValue =
+                link("cuStreamWaitValue32_v2", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
         eventCreate = link("cuEventCreate", ADDRESS, JAVA_INT);
         eventDestroy = link("cuEventDestroy_v2", JAVA_LONG);
         eventRecord = link("cuEventRecord", JAVA_LONG, JAVA_LONG);
@@ -107,8 +113,6 @@ final class LibCuda implements CudaApi {
         ipcGetMemory = link("cuIpcGetMemHandle", ADDRESS, JAVA_LONG);
         ipcOpenMemory = link("cuIpcOpenMemHandle_v2", ADDRESS, IPC_HANDLE, JAVA_INT);
         ipcCloseMemory = link("cuIpcCloseMemHandle", JAVA_LONG);
-        ipcGetEvent = link("cuIpcGetEventHandle", ADDRESS, JAVA_LONG);
-        ipcOpenEvent = link("cuIpcOpenEventHandle", ADDRESS, IPC_HANDLE);
         moduleLoad = link("cuModuleLoadData", ADDRESS, ADDRESS);
         moduleFunction = link("cuModuleGetFunction", ADDRESS, JAVA_LONG, ADDRESS);
         launchKernel =
@@ -351,6 +355,30 @@ final class LibCuda implements CudaApi {
     }
 
     @Override
+    public void writeValue(long stream, long address, int value) {
+        check(
+                "cuStreamWriteValue32",
+                call(
+                        "cuStreamWriteValue32",
+                        () ->
+                                (int)
+                                        streamWriteValue.invokeExact(
+                                                stream, address, value, WRITE_AFTER_OTHER_WRITES)));
+    }
+
+    @Override
+    public void waitForValue(long stream, long address, int value) {
+        check(
+                "cuStreamWaitValue32",
+                call(
+                        "cuStreamWaitValue32",
+                        () ->
+                                (int)
+                                        streamWaitValue.invokeExact(
+                                                stream, address, value, WAIT_FOR_VALUE_OR_LATER)));
+    }
+
+    @Override
     public long createEvent(int flags) {
         return getLong("cuEventCreate", out -> (int) eventCreate.invokeExact(out, flags));
     }
@@ -406,23 +434,6 @@ final class LibCuda implements CudaApi {
         check(
                 "cuIpcCloseMemHandle",
                 call("cuIpcCloseMemHandle", () -> (int) ipcCloseMemory.invokeExact(address)));
-    }
-
-    @Override
-    public byte[] eventHandle(long event) {
-        return getBytes(
-                "cuIpcGetEventHandle",
-                IPC_HANDLE_BYTES,
-                out -> (int) ipcGetEvent.invokeExact(out, event));
-    }
-
-    @Override
-    public long openEvent(byte[] handle) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment struct = arena.allocateFrom(JAVA_BYTE, handle);
-            return getLong(
-                    "cuIpcOpenEventHandle", out -> (int) ipcOpenEvent.invokeExact(out, struct));
-        }
     }
 
     @Override

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
-/// Device memory of each rank that all ranks of the set can read, with the events that order access.
+/// Device memory of each rank that all ranks of the set can read, with the numbers that order access.
 ///
 /// A rank writes its data to its *stage*, and reads the stages of all ranks. A stage has two halves,
 /// which are used in turn: while ranks read one, the next data is written to the other.
@@ -24,15 +24,16 @@ import java.util.stream.IntStream;
 /// read(half.of(0), half.of(1));
 /// ```
 ///
-/// Ranks wait for each other's work on the device, by events, and not on the CPU. An event must be
-/// recorded before another rank lets its stream wait for it; `publish` has a barrier on the host for
-/// that.
+/// Ranks wait for each other's work on the device, and not on the CPU: behind its halves a stage has a
+/// number for each other rank, the round in which that rank has written last. A stream writes it, and
+/// the stream of the stage's rank waits for it. Unlike for an event, the wait may be launched first,
+/// so `publish` needs no barrier on the host; and it can be ended ([#endWaits]).
 ///
 /// A rank writes to a half again two rounds later. By then its stream has waited for what all ranks wrote
 /// in the round between, and they wrote that after they had read this half. So no rank waits for
 /// readers.
 ///
-/// Behind its halves a stage has a byte for each rank. A rank sets its byte in the stages of the others
+/// Behind the numbers a stage has a byte for each rank. A rank sets its byte in the stages of the others
 /// when it has read for the last time. This needs no host, whose collectives may have ended by then.
 final class SharedStages {
     static final int HALVES = 2;
@@ -40,10 +41,10 @@ final class SharedStages {
     /// Tells apart ranks of this process, whose memory needs no handle.
     private static final long PROCESS = new SecureRandom().nextLong();
 
-    private static final int MESSAGE_BYTES =
-            2 * Long.BYTES
-                    + CudaApi.IPC_HANDLE_BYTES
-                    + HALVES * (Long.BYTES + CudaApi.IPC_HANDLE_BYTES);
+    private static final int MESSAGE_BYTES = 2 * Long.BYTES + CudaApi.IPC_HANDLE_BYTES;
+
+    /// More than all rounds that can be launched at a time, and far from where numbers begin again.
+    private static final int ROUNDS_AHEAD = 1 << 30;
 
     private final CudaDevice device;
     private final DeviceContext context;
@@ -55,14 +56,17 @@ final class SharedStages {
     /// By rank.
     private final long[] memory;
 
-    /// By rank and half.
-    private final long[][] writtenEvents;
-
     private final List<Long> openedMemory = new ArrayList<>();
-    private final List<Long> openedEvents = new ArrayList<>();
-    private long rounds;
+
+    /// For writes that do not wait for the work of the set.
+    private final long sideStream;
+
+    /// Read by the thread that ends waits.
+    private volatile int rounds;
 
     /// All ranks create theirs at the same time.
+    ///
+    /// @param halfBytes a multiple of 256, for the alignment of what follows
     SharedStages(CudaDevice device, DeviceContext context, long halfBytes) {
         this.device = device;
         this.context = context;
@@ -71,12 +75,12 @@ final class SharedStages {
         this.halfBytes = halfBytes;
         int size = context.host().size();
         this.memory = new long[size];
-        this.writtenEvents = new long[size][HALVES];
-        this.ownMemory = device.allocate(HALVES * halfBytes + size);
+        this.ownMemory = device.allocate(HALVES * halfBytes + notesBytes(size));
         memory[rank] = ownMemory;
+        this.sideStream = device.api().createStream(0);
         byte[] message;
         try {
-            clearReaders();
+            clearNotes();
             message = message();
         } catch (RuntimeException e) {
             free();
@@ -95,21 +99,26 @@ final class SharedStages {
         }
     }
 
-    /// Before other ranks know of the memory. On a stream of its own, as this one may wait for the
-    /// program.
-    private void clearReaders() {
-        long clearing = device.api().createStream(0);
-        try {
-            device.api().fill(readers(rank), (byte) 0, memory.length, clearing);
-            device.api().synchronizeStream(clearing);
-        } finally {
-            device.api().destroyStream(clearing);
-        }
+    /// The bytes of the numbers and of the readers of a stage.
+    private static long notesBytes(int size) {
+        return size * (Integer.BYTES + 1L);
+    }
+
+    /// Before other ranks know of the memory. On a stream of its own, as that of the set may wait for
+    /// the program.
+    private void clearNotes() {
+        device.api().fill(written(rank, 0), (byte) 0, notesBytes(memory.length), sideStream);
+        device.api().synchronizeStream(sideStream);
+    }
+
+    /// The address of the number in the stage of `other` that says which round `writer` has written.
+    private long written(int other, int writer) {
+        return memory[other] + HALVES * halfBytes + (long) writer * Integer.BYTES;
     }
 
     /// The address of the bytes that say which ranks no longer read the stage of `other`.
     private long readers(int other) {
-        return memory[other] + HALVES * halfBytes;
+        return written(other, memory.length);
     }
 
     long halfBytes() {
@@ -122,62 +131,35 @@ final class SharedStages {
         message.putLong(PROCESS);
         message.putLong(ownMemory);
         message.put(device.api().memoryHandle(ownMemory));
-        for (int half = 0; half < HALVES; half++) {
-            writtenEvents[rank][half] = putEvent(message);
-        }
         return message.array();
-    }
-
-    private long putEvent(ByteBuffer message) {
-        long event = device.api().createEvent(CudaApi.EVENT_NO_TIMING | CudaApi.EVENT_INTERPROCESS);
-        message.putLong(event);
-        message.put(device.api().eventHandle(event));
-        return event;
     }
 
     private void open(int other, ByteBuffer message) {
         boolean sameProcess = message.getLong() == PROCESS;
         long address = message.getLong();
-        byte[] handle = handle(message);
         if (sameProcess) {
             memory[other] = address;
-        } else {
-            memory[other] = device.api().openMemory(handle);
-            openedMemory.add(memory[other]);
+            return;
         }
-        for (int half = 0; half < HALVES; half++) {
-            writtenEvents[other][half] = openEvent(message, sameProcess);
-        }
-    }
-
-    private long openEvent(ByteBuffer message, boolean sameProcess) {
-        long event = message.getLong();
-        byte[] handle = handle(message);
-        if (sameProcess) {
-            return event;
-        }
-        long opened = device.api().openEvent(handle);
-        openedEvents.add(opened);
-        return opened;
-    }
-
-    private static byte[] handle(ByteBuffer message) {
         byte[] handle = new byte[CudaApi.IPC_HANDLE_BYTES];
         message.get(handle);
-        return handle;
+        memory[other] = device.api().openMemory(handle);
+        openedMemory.add(memory[other]);
     }
 
     /// The half for the next data.
     Half next() {
-        return new Half((int) (rounds++ % HALVES));
+        int round = rounds + 1;
+        rounds = round;
+        return new Half(round);
     }
 
     /// One half of all stages.
     final class Half {
-        private final int index;
+        private final int round;
 
-        Half(int index) {
-            this.index = index;
+        Half(int round) {
+            this.round = round;
         }
 
         long own() {
@@ -186,17 +168,32 @@ final class SharedStages {
 
         /// The address of a rank's data.
         long of(int other) {
-            return memory[other] + index * halfBytes;
+            return memory[other] + Math.floorMod(round, HALVES) * halfBytes;
         }
 
         /// This rank has launched its writes. The stream waits for those of all ranks.
         void publish() {
-            device.api().recordEvent(writtenEvents[rank][index], stream);
-            context.host().barrier();
+            CudaApi api = device.api();
             for (int other = 0; other < memory.length; other++) {
                 if (other != rank) {
-                    device.api().waitForEvent(stream, writtenEvents[other][index]);
+                    api.writeValue(stream, written(other, rank), round);
                 }
+            }
+            for (int other = 0; other < memory.length; other++) {
+                if (other != rank) {
+                    api.waitForValue(stream, written(rank, other), round);
+                }
+            }
+        }
+    }
+
+    /// Ends all waits of this rank for others, as if they had written. Any thread may call it. A rank
+    /// that still writes may overwrite a number; call it again then.
+    void endWaits() {
+        int later = rounds + ROUNDS_AHEAD;
+        for (int other = 0; other < memory.length; other++) {
+            if (other != rank) {
+                device.api().writeValue(sideStream, written(rank, other), later);
             }
         }
     }
@@ -241,16 +238,11 @@ final class SharedStages {
     }
 
     private void closeOpened() {
-        openedEvents.forEach(event -> device.api().destroyEvent(event));
         openedMemory.forEach(address -> device.api().closeMemory(address));
     }
 
     private void free() {
-        for (long event : writtenEvents[rank]) {
-            if (event != 0) {
-                device.api().destroyEvent(event);
-            }
-        }
+        device.api().destroyStream(sideStream);
         device.api().free(ownMemory);
     }
 }

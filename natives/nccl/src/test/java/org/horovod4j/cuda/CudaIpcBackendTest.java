@@ -2,6 +2,7 @@ package org.horovod4j.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
@@ -15,6 +16,7 @@ import org.horovod4j.nccl.CollectivesCheck;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.World;
@@ -33,8 +35,10 @@ import java.util.concurrent.CountDownLatch;
 
 /// Ranks that share a simulated GPU, as threads. No GPU is needed.
 class CudaIpcBackendTest {
-    /// Small, so that tensors of some thousand elements take many rounds.
-    private static final long ROUND_BYTES = 4096;
+    /// Small, so that tensors of some thousand elements take larger stages, and then many rounds.
+    private static final long FIRST_ROUND_BYTES = 1024;
+
+    private static final long MAX_ROUND_BYTES = 4096;
 
     @ParameterizedTest(name = "{0} ranks")
     @CsvSource({"1", "2", "3"})
@@ -50,7 +54,12 @@ class CudaIpcBackendTest {
                                     communicator,
                                     driver,
                                     new FloatsOnly(),
-                                    context -> new CudaIpcBackend(device, context, ROUND_BYTES))) {
+                                    context ->
+                                            new CudaIpcBackend(
+                                                    device,
+                                                    context,
+                                                    FIRST_ROUND_BYTES,
+                                                    MAX_ROUND_BYTES))) {
                         check.run();
                         check.runLarge(5003);
                         assertThat(check.checked()).isGreaterThan(100);
@@ -89,7 +98,8 @@ class CudaIpcBackendTest {
                             new CudaIpcBackend(
                                     device,
                                     CollectivesCheck.context(communicator, driver, stream, places),
-                                    ROUND_BYTES);
+                                    FIRST_ROUND_BYTES,
+                                    MAX_ROUND_BYTES);
                     Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(3));
                     driver.copyToDevice(
                             nativeFloats(1, 2, communicator.rank()),
@@ -146,6 +156,39 @@ class CudaIpcBackendTest {
         driver.close();
     }
 
+    /// Otherwise a stream of the program that waits for the operation would never continue.
+    @Test
+    void abortEndsTheWaitForARankThatIsLost() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(200));
+        World.run(
+                2,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    if (communicator.rank() == 0) {
+                        FusedTensors fused = new FusedTensors(DataType.FLOAT32, 200);
+                        fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                        backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+                        DeviceEvent end = driver.record(stream);
+                        assertThat(end.isComplete()).isFalse();
+                        backend.abort();
+                        await().until(end::isComplete);
+                        assertThatThrownBy(
+                                        () ->
+                                                backend.allreduce(
+                                                        fused, ReduceOp.SUM, Scale.NONE, 2))
+                                .hasMessageContaining("aborted");
+                    }
+                    communicator.barrier();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        driver.close();
+    }
+
     /// A stream of the program that never continues must not stop the end of the job.
     @Test
     void closeDoesNotWaitForAStreamThatHasStopped() {
@@ -163,7 +206,7 @@ class CudaIpcBackendTest {
                     backend.close();
                     driver.closeStream(stream);
                 });
-        assertThat(simulated.allocations()).isEqualTo(2); // what the stopped work may use
+        assertThat(simulated.allocations()).isEqualTo(1); // what the stopped work may use
         stopped.countDown();
         driver.close();
     }
@@ -180,7 +223,8 @@ class CudaIpcBackendTest {
         return new CudaIpcBackend(
                 device,
                 CollectivesCheck.context(communicator, driver, stream, places),
-                ROUND_BYTES);
+                FIRST_ROUND_BYTES,
+                MAX_ROUND_BYTES);
     }
 
     @Test

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -37,6 +38,9 @@ import java.util.concurrent.locks.LockSupport;
 /// `memoryHandle` and `openMemory` are those of ranks in one process: see [SharedStages].
 final class SimulatedCuda implements CudaApi {
     private static final int POINTER = 8;
+
+    /// A number in memory that streams wait for.
+    private static final VarHandle VALUE = JAVA_INT.varHandle();
 
     private final int devices;
 
@@ -237,6 +241,22 @@ final class SimulatedCuda implements CudaApi {
                 });
     }
 
+    @Override
+    public void writeValue(long stream, long address, int value) {
+        submit(stream, () -> VALUE.setVolatile(at(address, Integer.BYTES), 0L, value));
+    }
+
+    @Override
+    public void waitForValue(long stream, long address, int value) {
+        submit(
+                stream,
+                () -> {
+                    while ((int) VALUE.getVolatile(at(address, Integer.BYTES), 0L) - value < 0) {
+                        Thread.onSpinWait();
+                    }
+                });
+    }
+
     private ExecutorService executor(long stream) {
         return requireNonNull(streams.get(stream), "no such stream");
     }
@@ -284,16 +304,6 @@ final class SimulatedCuda implements CudaApi {
 
     @Override
     public void closeMemory(long address) {
-        throw new UnsupportedOperationException("ranks of one process");
-    }
-
-    @Override
-    public byte[] eventHandle(long event) {
-        return new byte[IPC_HANDLE_BYTES];
-    }
-
-    @Override
-    public long openEvent(byte[] handle) {
         throw new UnsupportedOperationException("ranks of one process");
     }
 
