@@ -236,10 +236,21 @@ final class BlockGradients implements SparseGradients {
                     keepReducedCopy(parameter, new SparseResult.Rows(rows).toDense());
             case Gradient.Dense(Tensor tensor) when tensor == copies[parameter] ->
                     writeBack(parameter, tensor);
-            case Gradient.Dense(Tensor tensor) when tensor != lastDense[parameter] ->
+            case Gradient.Dense(Tensor tensor) when !isLast(parameter, tensor) ->
                     keepReducedCopy(parameter, tensor);
             case Gradient.Dense _ -> {} // in the memory of the engine
         }
+    }
+
+    /// Whether this is the dense gradient of the last [#acquire]. On a device the result of an operation is
+    /// another object, without the stream, for the same memory.
+    private boolean isLast(int parameter, Tensor tensor) {
+        Tensor last = lastDense[parameter];
+        return tensor == last
+                || (last != null
+                        && !tensor.device().isHost()
+                        && tensor.device().equals(last.device())
+                        && isAt(tensor, last));
     }
 
     private void writeBack(int parameter, Tensor tensor) {
