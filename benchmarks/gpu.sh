@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures training of ResNet-50 with DJL and PyTorch on one GPU: one rank with and without the
 # distributed optimizer, then two ranks that share the GPU with each backend, beside two ranks that
-# exchange nothing. See docs/benchmarks.md.
+# exchange nothing. Then an allreduce with each backend, beside plain calls of NCCL or plain copies.
+# See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -9,16 +10,21 @@ batch=64
 side=224
 steps=20
 backends=host,cuda_ipc,nccl
+parts=training,allreduce
+sizes=4,65536,67108864
 
 usage() {
     cat <<END
 usage: benchmarks/gpu.sh [--rounds n] [--batch n] [--image n] [--steps n] [--backends host,cuda_ipc,nccl]
-                         [--seed n]
-  --rounds    how often each mode takes its turn in a job (default $rounds)
+                         [--parts training,allreduce] [--sizes bytes,...] [--seed n]
+  --parts     what is measured (default $parts)
+  --rounds    how often each mode takes its turn in a job, and how many jobs measure an allreduce
+              (default $rounds)
   --batch     images of a rank in a step (default $batch)
   --image     side of the images, in pixels (default $side)
   --steps     steps of a turn that count (default $steps)
   --backends  the backends for two ranks (default $backends); empty for none
+  --sizes     of the allreduce, in bytes (default $sizes)
   --seed      determines the order of modes in each round (default: random, printed)
 DJL needs its libraries for CUDA: name their folder by PYTORCH_LIBRARY_PATH, PYTORCH_VERSION and
 PYTORCH_FLAVOR, see docs/gpus.md.
@@ -34,6 +40,8 @@ while [ $# -gt 0 ]; do
         --image) side="$2" ;;
         --steps) steps="$2" ;;
         --backends) backends="$2" ;;
+        --parts) parts="$2" ;;
+        --sizes) sizes="$2" ;;
         --seed) seed="$2" ;;
         *) usage >&2 && exit 2 ;;
     esac
@@ -46,6 +54,10 @@ done
 for backend in ${backends//,/ }; do
     [[ "$backend" =~ ^(host|cuda_ipc|nccl)$ ]] || die "there is no backend '$backend'; see --help"
 done
+for part in ${parts//,/ }; do
+    [[ "$part" =~ ^(training|allreduce)$ ]] || die "there is no part '$part'; see --help"
+done
+[[ "$sizes" =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] || die "--sizes: '$sizes' is no list of sizes"
 
 start_order
 build
@@ -59,28 +71,58 @@ if [ -z "${CLASSES:-}" ]; then
 fi
 mkdir -p "$results_folder"
 results="$results_folder/gpu-$(date +%Y-%m-%d-%H%M%S)"
-csv="$results.csv"
-say "single results go to $csv"
 
 first_round=1
 
-job() { # np, name in the report
+ranks() { # np, class and arguments
+    local np="$1"
+    shift
     # NCCL refuses two ranks on one GPU unless they seem to be on two hosts.
-    HOROVOD_SHARE_GPUS=1 "$horovodrun" -np "$1" sh -c 'NCCL_HOSTID=rank$HOROVOD_RANK exec "$0" "$@"' \
+    HOROVOD_SHARE_GPUS=1 "$horovodrun" -np "$np" sh -c 'NCCL_HOSTID=rank$HOROVOD_RANK exec "$0" "$@"' \
         "$java" -Dai.djl.offline=true --add-modules jdk.incubator.vector \
-        --enable-native-access=ALL-UNNAMED ${JAVA_FLAGS:-} -cp "$classpath" \
-        org.horovod4j.benchmarks.training.djl.GpuTrainingBenchmark \
-        "$2" "$side" "$batch" "$rounds" 3 "$steps" "$first_round" "$seed" "$csv" || return
+        --enable-native-access=ALL-UNNAMED ${JAVA_FLAGS:-} -cp "$classpath" "$@"
+}
+
+train() { # np, name in the report
+    ranks "$1" org.horovod4j.benchmarks.training.djl.GpuTrainingBenchmark \
+        "$2" "$side" "$batch" "$rounds" 3 "$steps" "$first_round" "$seed" "$results.csv" || return
     first_round=$((first_round + rounds))
 }
 
-say "one rank"
-job 1 resnet50 || die "the job of one rank failed: see above"
-for backend in ${backends//,/ }; do
-    say "two ranks, $backend"
-    HOROVOD_GPU_OPERATIONS="${backend^^}" job 2 "resnet50${backend//_/}" ||
-        die "the job with backend $backend failed: see above"
-done
+training() {
+    say "training: one rank"
+    train 1 resnet50 || die "the job of one rank failed: see above"
+    for backend in ${backends//,/ }; do
+        say "training: two ranks, $backend"
+        HOROVOD_GPU_OPERATIONS="${backend^^}" train 2 "resnet50${backend//_/}" ||
+            die "the job with backend $backend failed: see above"
+    done
+    "$java" -cp "$classpath" org.horovod4j.benchmarks.training.TrainingReport "$results.csv" "$results.md"
+    say "the same as Markdown: $results.md"
+}
 
-"$java" -cp "$classpath" org.horovod4j.benchmarks.training.TrainingReport "$csv" "$results.md"
-say "the same as Markdown: $results.md"
+allreduce() {
+    local round job jobs=()
+    for backend in ${backends//,/ }; do
+        jobs+=("2 ${backend^^}")
+        [ "$backend" != nccl ] || jobs+=("1 NCCL")
+    done
+    for ((round = 1; round <= rounds; round++)); do
+        shuffle "${jobs[@]}"
+        for job in "${shuffled[@]}"; do
+            say "allreduce, round $round: ranks and backend $job"
+            HOROVOD_GPU_OPERATIONS="${job#* }" ranks "${job% *}" \
+                org.horovod4j.benchmarks.GpuAllreduceBenchmark \
+                "${job#* }" "$round" "$results-allreduce.csv" 0.5 "$sizes" ||
+                die "the job $job failed: see above"
+        done
+    done
+    "$java" -cp "$classpath" org.horovod4j.benchmarks.AllreduceReport \
+        "$results-allreduce.csv" "$results-allreduce.md"
+    say "the same as Markdown: $results-allreduce.md"
+}
+
+say "single results go to $results*.csv"
+for part in ${parts//,/ }; do
+    "$part"
+done

@@ -21,10 +21,17 @@ final class CollectiveTimer {
 
     private final Communicator comm;
     private final double timedSeconds;
+    private final double warmUpSeconds;
 
     CollectiveTimer(Communicator comm, Duration timed) {
+        this(comm, timed, WARM_UP_SECONDS);
+    }
+
+    /// @param warmUpSeconds of each collective, before it is timed
+    CollectiveTimer(Communicator comm, Duration timed, double warmUpSeconds) {
         this.comm = comm;
         this.timedSeconds = timed.toNanos() * 1e-9;
+        this.warmUpSeconds = warmUpSeconds;
     }
 
     /// The percentiles over all batches, in microseconds per call.
@@ -39,12 +46,12 @@ final class CollectiveTimer {
         return Percentiles.of(samples);
     }
 
-    /// Doubles the batch until all batches together took 0.2 s. Returns the seconds per call in the
-    /// last one.
+    /// Doubles the batch until all batches together took long enough. Returns the seconds per call in
+    /// the last one.
     double warmUp(Runnable collective) {
         double spent = 0;
         double each = 0;
-        for (long calls = 1; spent < WARM_UP_SECONDS; calls *= 2) {
+        for (long calls = 1; spent < warmUpSeconds; calls *= 2) {
             each = batch(collective, calls);
             spent += each * calls;
         }

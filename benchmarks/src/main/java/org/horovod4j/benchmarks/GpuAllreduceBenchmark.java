@@ -31,6 +31,10 @@ import java.util.ServiceLoader;
 /// and back, both at the same time, as no exchange through main memory can be faster.
 public final class GpuAllreduceBenchmark {
     private static final int ARGUMENTS = 5;
+
+    /// Time on a GPU is expensive, and its code is compiled.
+    private static final double WARM_UP_SECONDS = 1;
+
     private static final String TENSOR_NAME = "values";
     private static final String TRANSPORT = "gpu";
 
@@ -41,7 +45,7 @@ public final class GpuAllreduceBenchmark {
     private GpuAllreduceBenchmark(Communicator comm, DeviceDriver driver, Duration timed) {
         this.comm = comm;
         this.driver = driver;
-        this.timer = new CollectiveTimer(comm, timed);
+        this.timer = new CollectiveTimer(comm, timed, WARM_UP_SECONDS);
     }
 
     public static void main(String[] arguments) throws IOException {

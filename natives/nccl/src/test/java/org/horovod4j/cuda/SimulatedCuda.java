@@ -38,6 +38,7 @@ import java.util.concurrent.locks.LockSupport;
 /// `memoryHandle` and `openMemory` are those of ranks in one process: see [SharedStages].
 final class SimulatedCuda implements CudaApi {
     private static final int POINTER = 8;
+    private static final long WAIT_NANOS = 10_000;
 
     /// A number in memory that streams wait for.
     private static final VarHandle VALUE = JAVA_INT.varHandle();
@@ -236,7 +237,7 @@ final class SimulatedCuda implements CudaApi {
                 stream,
                 () -> {
                     while (recording.reached < record) {
-                        Thread.onSpinWait();
+                        LockSupport.parkNanos(WAIT_NANOS);
                     }
                 });
     }
@@ -252,7 +253,7 @@ final class SimulatedCuda implements CudaApi {
                 stream,
                 () -> {
                     while ((int) VALUE.getVolatile(at(address, Integer.BYTES), 0L) - value < 0) {
-                        Thread.onSpinWait();
+                        LockSupport.parkNanos(WAIT_NANOS);
                     }
                 });
     }
