@@ -44,20 +44,12 @@ final class PlainNccl implements AutoCloseable {
                 nccl.function(
                         "ncclAllReduce",
                         FunctionDescriptor.of(
-                                JAVA_INT,
-                                JAVA_LONG,
-                                JAVA_LONG,
-                                JAVA_LONG,
-                                JAVA_INT,
-                                JAVA_INT,
-                                JAVA_LONG,
-                                JAVA_LONG));
+                                JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT,
+                                JAVA_LONG, JAVA_LONG));
         destroy = nccl.function("ncclCommDestroy", FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment id = arena.allocate(ID);
-            check(
-                    "ncclGetUniqueId",
-                    call("ncclGetUniqueId", () -> (int) uniqueId.invokeExact(id)));
+            check("ncclGetUniqueId", call("ncclGetUniqueId", () -> (int) uniqueId.invokeExact(id)));
             byte[] first =
                     Objects.requireNonNull(
                             comm.broadcastObject("nccl id", id.toArray(JAVA_BYTE), 0));
@@ -81,7 +73,12 @@ final class PlainNccl implements AutoCloseable {
                         () ->
                                 (int)
                                         allReduce.invokeExact(
-                                                address, address, count, FLOAT32, SUM, communicator,
+                                                address,
+                                                address,
+                                                count,
+                                                FLOAT32,
+                                                SUM,
+                                                communicator,
                                                 stream)));
     }
 

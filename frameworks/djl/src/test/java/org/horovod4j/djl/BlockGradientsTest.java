@@ -23,7 +23,8 @@ class BlockGradientsTest {
     @Test
     void gradientReducedOnADeviceIsAppliedFromTheMemoryOfTheEngine() {
         try (TestTraining training =
-                new TestTraining(TestTraining.network(), _ -> TestTraining.sgd(), TestTraining.INPUT)) {
+                new TestTraining(
+                        TestTraining.network(), _ -> TestTraining.sgd(), TestTraining.INPUT)) {
             training.pass(0, 1);
             BlockParameters parameters = new BlockParameters(training.model.getBlock());
             int parameter = parameters.trainable().nextSetBit(0);

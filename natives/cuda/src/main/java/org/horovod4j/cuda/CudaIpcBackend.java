@@ -53,6 +53,7 @@ final class CudaIpcBackend
     private final long stream;
     private final int rank;
     private final int size;
+
     /// The most data of a round.
     private final long maxRoundBytes;
 

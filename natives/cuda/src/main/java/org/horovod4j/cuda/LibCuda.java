@@ -104,8 +104,7 @@ final class LibCuda implements CudaApi {
         streamWaitEvent = link("cuStreamWaitEvent", JAVA_LONG, JAVA_LONG, JAVA_INT);
         streamWriteValue =
                 link("cuStreamWriteValue32_v2", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
-        streamWaitValue =
-                link("cuStreamWaitValue32_v2", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
+        streamWaitValue = link("cuStreamWaitValue32_v2", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT);
         eventCreate = link("cuEventCreate", ADDRESS, JAVA_INT);
         eventDestroy = link("cuEventDestroy_v2", JAVA_LONG);
         eventRecord = link("cuEventRecord", JAVA_LONG, JAVA_LONG);

@@ -177,9 +177,7 @@ class CudaIpcBackendTest {
                         backend.abort();
                         await().until(end::isComplete);
                         assertThatThrownBy(
-                                        () ->
-                                                backend.allreduce(
-                                                        fused, ReduceOp.SUM, Scale.NONE, 2))
+                                        () -> backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2))
                                 .hasMessageContaining("aborted");
                     }
                     communicator.barrier();
