@@ -32,7 +32,7 @@ import java.util.ServiceLoader;
 public final class GpuAllreduceBenchmark {
     private static final int ARGUMENTS = 5;
 
-    /// Time on a GPU is expensive, and its code is compiled.
+    /// The GPU does the work, so the code of the JVM matters less than in main memory.
     private static final double WARM_UP_SECONDS = 1;
 
     private static final String TENSOR_NAME = "values";
