@@ -29,11 +29,6 @@ public record Shard(long samples, int batchSize, Sampling sampling, int rank, in
                     "the data set is empty: there is nothing to divide among %d ranks"
                             .formatted(size));
         }
-        if (samples > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    "a data set of %d samples is larger than %d, the most that can be shuffled"
-                            .formatted(samples, Integer.MAX_VALUE));
-        }
         if (sampling.lastBatch() != LastBatch.UNEVEN
                 && stepsPerEpoch(samples, batchSize, sampling.lastBatch(), rank, size) == 0) {
             throw new IllegalArgumentException(
@@ -96,6 +91,11 @@ public record Shard(long samples, int batchSize, Sampling sampling, int rank, in
         if (epoch < 0) {
             throw new IllegalArgumentException(
                     "epoch %d: the first epoch has number 0".formatted(epoch));
+        }
+        if (samples > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "a data set of %d samples is larger than %d, the most that can be shuffled"
+                            .formatted(samples, Integer.MAX_VALUE));
         }
         return () -> new Batches(sampling.order((int) samples, epoch));
     }

@@ -172,7 +172,7 @@ final class ShardTest {
                 .isThrownBy(() -> new Shard(0, 1, sampling, 0, 1))
                 .withMessageContaining("empty");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Shard(1L << 31, 1, sampling, 0, 1))
+                .isThrownBy(() -> new Shard(1L << 31, 1, sampling, 0, 1).batches(0))
                 .withMessageContaining("larger than");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Shard(9, 1, sampling, 0, 1).batches(-1))

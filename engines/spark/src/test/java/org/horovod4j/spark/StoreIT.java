@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.apache.spark.ml.linalg.Vector;
-import org.apache.spark.ml.linalg.Vectors;
 import org.apache.spark.ml.linalg.VectorUDT;
+import org.apache.spark.ml.linalg.Vectors;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -94,7 +94,8 @@ class StoreIT {
 
     private static long[] ids(StoredRows rows) {
         ReadOptions options =
-                ReadOptions.batches(64).withSampling(Sampling.inOrder().withLastBatch(LastBatch.UNEVEN));
+                ReadOptions.batches(64)
+                        .withSampling(Sampling.inOrder().withLastBatch(LastBatch.UNEVEN));
         return read(rows, options, 1).stream()
                 .flatMapToLong(batch -> Arrays.stream(batch.longs("id")))
                 .toArray();
@@ -150,11 +151,7 @@ class StoreIT {
                             });
 
             assertThat(byRank.stream().mapToInt(ids -> ids.length)).containsExactly(302, 301);
-            assertThat(
-                            byRank.stream()
-                                    .flatMapToLong(Arrays::stream)
-                                    .sorted()
-                                    .toArray())
+            assertThat(byRank.stream().flatMapToLong(Arrays::stream).sorted().toArray())
                     .isEqualTo(expected);
         }
         store.remove(data);
@@ -204,7 +201,9 @@ class StoreIT {
 
         assertThat(ids(second.training())).isEqualTo(ids(first.training()));
         assertThat(ids(other.training())).isNotEqualTo(ids(first.training()));
-        assertThat(ids(first.training())).as("shuffled").isNotEqualTo(sorted(ids(first.training())));
+        assertThat(ids(first.training()))
+                .as("shuffled")
+                .isNotEqualTo(sorted(ids(first.training())));
         List.of(first, second, other).forEach(store::remove);
     }
 
@@ -251,7 +250,8 @@ class StoreIT {
 
         assertThat(inPlace.columns()).isEqualTo(written.columns());
         ReadOptions options =
-                ReadOptions.batches(2).withSampling(Sampling.inOrder().withLastBatch(LastBatch.UNEVEN));
+                ReadOptions.batches(2)
+                        .withSampling(Sampling.inOrder().withLastBatch(LastBatch.UNEVEN));
         for (List<Batch> batches :
                 List.of(
                         read(written.training(), options, 2),
@@ -288,8 +288,7 @@ class StoreIT {
         WriteOptions options = WriteOptions.forRanks(2);
         List<Path> before = stored();
 
-        Dataset<Row> nulls =
-                rows.withColumn("label", expr("if(id = 42, null, cast(id as float))"));
+        Dataset<Row> nulls = rows.withColumn("label", expr("if(id = 42, null, cast(id as float))"));
         assertThatThrownBy(
                         () ->
                                 store.write(
@@ -307,8 +306,7 @@ class StoreIT {
         Dataset<Row> element = rows.withColumn("x", array(col("id"), expr("nullif(id, 42)")));
         assertThatThrownBy(() -> store.write(element, List.of(ColumnRequest.of("x")), options))
                 .hasMessageContaining("column 'x' (int64[2]) has null in element 1 in row ");
-        assertThatThrownBy(
-                        () -> store.write(rows, List.of(ColumnRequest.of("label")), options))
+        assertThatThrownBy(() -> store.write(rows, List.of(ColumnRequest.of("label")), options))
                 .hasMessage("the Dataset has no column 'label'. It has: id.");
         assertThatThrownBy(
                         () ->
@@ -375,6 +373,7 @@ class StoreIT {
                                                 List.of(ColumnRequest.of("x")),
                                                 64)
                                         .count())
-                .hasMessageContaining("column 'x' (int64) has null in row 200 of partition 1 (x=null)");
+                .hasMessageContaining(
+                        "column 'x' (int64) has null in row 200 of partition 1 (x=null)");
     }
 }

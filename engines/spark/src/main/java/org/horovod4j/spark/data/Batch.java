@@ -9,8 +9,12 @@ import java.util.List;
 public final class Batch implements Serializable {
     private static final long serialVersionUID = 1L;
 
+    @SuppressWarnings("serial") // the lists of the JDK are serializable
     private final List<Column> columns;
+
+    @SuppressWarnings("serial") // they are arrays of primitive types
     private final Object[] arrays;
+
     private final int rows;
 
     Batch(List<Column> columns, Object[] arrays, int rows) {

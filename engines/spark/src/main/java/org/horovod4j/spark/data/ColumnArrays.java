@@ -42,48 +42,72 @@ final class ColumnArrays {
         };
     }
 
+    // These run for each value. A chain of instanceof is compiled to less than a switch over types.
+
     /// Stores a floating-point value. Types of integers take whole numbers of their range only.
     ///
     /// @return whether the column's type has this value
     static boolean set(Object array, DataType type, int index, double value) {
-        switch (array) {
-            case float[] floats -> floats[index] = (float) value;
-            case double[] doubles -> doubles[index] = value;
-            default -> {
-                return value == Math.rint(value)
-                        && Math.abs(value) < 0x1p63
-                        && set(array, type, index, (long) value);
-            }
+        if (array instanceof float[] floats) {
+            floats[index] = (float) value;
+            return true;
         }
-        return true;
+        if (array instanceof double[] doubles) {
+            doubles[index] = value;
+            return true;
+        }
+        return value == Math.rint(value)
+                && Math.abs(value) < 0x1p63
+                && set(array, type, index, (long) value);
     }
 
     /// Stores an integer.
     ///
     /// @return whether the column's type has this value
     static boolean set(Object array, DataType type, int index, long value) {
-        switch (array) {
-            case float[] floats -> floats[index] = value;
-            case double[] doubles -> doubles[index] = value;
-            case long[] longs -> longs[index] = value;
-            case int[] ints -> {
-                ints[index] = (int) value;
-                return ints[index] == value;
-            }
-            case short[] shorts -> {
-                shorts[index] = (short) value;
-                return shorts[index] == value;
-            }
-            default -> {
-                byte[] bytes = (byte[]) array;
-                bytes[index] = (byte) value;
-                return switch (type) {
-                    case BOOL -> value == 0 || value == 1;
-                    case UINT8 -> (bytes[index] & 0xff) == value;
-                    default -> bytes[index] == value;
-                };
-            }
+        if (array instanceof long[] longs) {
+            longs[index] = value;
+            return true;
         }
-        return true;
+        if (array instanceof float[] floats) {
+            floats[index] = value;
+            return true;
+        }
+        if (array instanceof double[] doubles) {
+            doubles[index] = value;
+            return true;
+        }
+        if (array instanceof int[] ints) {
+            ints[index] = (int) value;
+            return ints[index] == value;
+        }
+        if (array instanceof short[] shorts) {
+            shorts[index] = (short) value;
+            return shorts[index] == value;
+        }
+        byte[] bytes = (byte[]) array;
+        bytes[index] = (byte) value;
+        return switch (type) {
+            case BOOL -> value == 0 || value == 1;
+            case UINT8 -> (bytes[index] & 0xff) == value;
+            default -> bytes[index] == value;
+        };
+    }
+
+    /// Copies an element between arrays of one type.
+    static void copy(Object from, int fromIndex, Object to, int toIndex) {
+        if (to instanceof float[] floats) {
+            floats[toIndex] = ((float[]) from)[fromIndex];
+        } else if (to instanceof double[] doubles) {
+            doubles[toIndex] = ((double[]) from)[fromIndex];
+        } else if (to instanceof long[] longs) {
+            longs[toIndex] = ((long[]) from)[fromIndex];
+        } else if (to instanceof int[] ints) {
+            ints[toIndex] = ((int[]) from)[fromIndex];
+        } else if (to instanceof short[] shorts) {
+            shorts[toIndex] = ((short[]) from)[fromIndex];
+        } else {
+            ((byte[]) to)[toIndex] = ((byte[]) from)[fromIndex];
+        }
     }
 }

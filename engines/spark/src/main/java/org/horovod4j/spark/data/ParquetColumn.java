@@ -80,15 +80,12 @@ abstract sealed class ParquetColumn {
         final ColumnReader reader;
         final PrimitiveTypeName kind;
         final int maxDefinition;
-        private final long count;
-        private long used;
 
         Leaf(MessageType schema, ColumnReadStoreImpl store, String... path) {
             var descriptor = schema.getColumnDescription(path);
             this.reader = store.getColumnReader(descriptor);
             this.kind = descriptor.getPrimitiveType().getPrimitiveTypeName();
             this.maxDefinition = descriptor.getMaxDefinitionLevel();
-            this.count = reader.getTotalValueCount();
         }
 
         boolean isNull() {
@@ -101,12 +98,11 @@ abstract sealed class ParquetColumn {
                 reader.skip(); // does nothing after the value was read
             }
             reader.consume();
-            used++;
         }
 
-        /// Whether the current value is in the same row as the one before.
+        /// Whether the current value is in the same row as the one before; false after the last one.
         boolean isSameRow() {
-            return used < count && reader.getCurrentRepetitionLevel() > 0;
+            return reader.getCurrentRepetitionLevel() > 0;
         }
 
         /// Copies the current value.
@@ -234,8 +230,7 @@ abstract sealed class ParquetColumn {
             Type list = schema.getType(path);
             Type repeated = list.asGroupType().getType(0);
             names.add(repeated.getName());
-            this.elementDefinition =
-                    schema.getMaxDefinitionLevel(names.toArray(String[]::new));
+            this.elementDefinition = schema.getMaxDefinitionLevel(names.toArray(String[]::new));
             if (!repeated.isPrimitive()) {
                 names.add(repeated.asGroupType().getType(0).getName());
             }

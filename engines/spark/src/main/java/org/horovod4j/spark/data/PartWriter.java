@@ -91,6 +91,7 @@ final class PartWriter implements AutoCloseable {
         }
 
         @Override
+        @SuppressWarnings("deprecation") // Parquet asks for it
         protected WriteSupport<Integer> getWriteSupport(Configuration configuration) {
             return support;
         }
@@ -108,6 +109,7 @@ final class PartWriter implements AutoCloseable {
         }
 
         @Override
+        @SuppressWarnings("deprecation") // Parquet asks for it
         public WriteContext init(Configuration configuration) {
             Types.MessageTypeBuilder schema = Types.buildMessage();
             for (Column column : columns) {

@@ -58,8 +58,7 @@ final class PartitionBatches implements Iterator<Batch> {
     private Object[] cut(Object[] arrays, int filled) {
         Object[] shorter = ColumnArrays.allocate(rows.columns(), filled);
         for (int i = 0; i < arrays.length; i++) {
-            System.arraycopy(
-                    arrays[i], 0, shorter[i], 0, filled * rows.columns().get(i).length());
+            System.arraycopy(arrays[i], 0, shorter[i], 0, filled * rows.columns().get(i).length());
         }
         return shorter;
     }
@@ -163,7 +162,8 @@ final class PartitionBatches implements Iterator<Batch> {
 
         @Override
         boolean hasNext() {
-            // Spark uses the memory of a part again for the next: ask for it when this one is copied.
+            // Spark uses the memory of a part again for the next: ask for it when this one is
+            // copied.
             while (current == null || position >= current.numRows()) {
                 if (!parts.hasNext()) {
                     return false;

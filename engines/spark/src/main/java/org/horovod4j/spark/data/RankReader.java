@@ -34,7 +34,6 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 public final class RankReader implements AutoCloseable {
     private static final System.Logger LOGGER = Log.of(RankReader.class);
 
-    private static final int CACHE_SHARE = 4; // of the heap
     private static final long RANK_FACTOR = 0x9e3779b97f4a7c15L;
 
     private final StoredRows stored;
@@ -45,6 +44,7 @@ public final class RankReader implements AutoCloseable {
     private final RowGroupFiles files;
     private final boolean isCached;
     private final AtomicReferenceArray<RowBlock> cache;
+    private long reserved;
 
     /// The rows `from` to `to - 1` of a row group.
     record Part(RowGroup rowGroup, int from, int to) {
@@ -55,11 +55,17 @@ public final class RankReader implements AutoCloseable {
 
     /// @param rank whose part this reads
     /// @param size how many ranks share the rows
-    /// @throws IllegalArgumentException if there are too few rows for this number of ranks
+    /// @throws IllegalArgumentException if there are too few or too many rows for this number of
+    ///     ranks
     public RankReader(StoredRows stored, ReadOptions options, int rank, int size) {
         this.stored = stored;
         this.options = options;
         this.shard = new Shard(stored.rows(), options.batchSize(), options.sampling(), rank, size);
+        if (Math.ceilDiv(stored.rows(), size) > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "%d rows are too many for %d ranks: each can have %d. Use more ranks."
+                            .formatted(stored.rows(), size, Integer.MAX_VALUE));
+        }
         this.parts = parts(stored, rank, size);
         this.order =
                 new Sampling(
@@ -67,7 +73,7 @@ public final class RankReader implements AutoCloseable {
                         new SplittableRandom(options.seed() ^ (rank * RANK_FACTOR)).nextLong(),
                         options.lastBatch());
         this.files = new RowGroupFiles();
-        this.isCached = fitsInMemory();
+        this.isCached = reserveMemory();
         this.cache = new AtomicReferenceArray<>(isCached ? parts.size() : 0);
     }
 
@@ -93,14 +99,16 @@ public final class RankReader implements AutoCloseable {
         return List.copyOf(parts);
     }
 
-    private boolean fitsInMemory() {
-        long limit =
-                options.cacheBytes() == ReadOptions.DEFAULT_CACHE
-                        ? Runtime.getRuntime().maxMemory() / CACHE_SHARE
-                        : options.cacheBytes();
+    /// Decides whether the rows are kept, and reserves memory for them.
+    private boolean reserveMemory() {
         long perRow = stored.columns().stream().mapToLong(Column::byteSize).sum();
         long needed = parts.stream().mapToLong(Part::rows).sum() * perRow;
-        boolean fits = needed <= limit;
+        boolean isShared = options.cacheBytes() == ReadOptions.DEFAULT_CACHE;
+        long limit = isShared ? CacheBudget.SHARED.limit() : options.cacheBytes();
+        boolean fits = isShared ? CacheBudget.SHARED.reserve(needed) : needed <= limit;
+        if (fits && isShared) {
+            reserved = needed;
+        }
         LOGGER.log(
                 INFO,
                 () ->
@@ -223,5 +231,7 @@ public final class RankReader implements AutoCloseable {
         for (int i = 0; i < cache.length(); i++) {
             cache.set(i, null);
         }
+        CacheBudget.SHARED.release(reserved);
+        reserved = 0;
     }
 }

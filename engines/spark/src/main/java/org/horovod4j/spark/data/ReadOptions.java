@@ -21,8 +21,8 @@ import java.io.Serializable;
 ///     shuffled too
 /// @param ahead how many batches are read ahead
 /// @param cacheBytes keeps the rows of this rank in memory if they need no more than this;
-///     [#DEFAULT_CACHE] for a quarter of the largest heap of this JVM, 0 to read the files in each
-///     epoch. It has no influence on the order
+///     [#DEFAULT_CACHE] for a quarter of the largest heap, which all readers of a JVM share, 0 to
+///     read the files in each epoch. It has no influence on the order
 public record ReadOptions(
         int batchSize,
         boolean isShuffled,

@@ -39,23 +39,12 @@ final class ShuffledRows {
                 Object source = blocks[block[i]].arrays()[column];
                 // The general copy checks the types of both arrays: too slow for one element.
                 if (length == 1) {
-                    copy(source, index[i], to[column], row + i);
+                    ColumnArrays.copy(source, index[i], to[column], row + i);
                 } else {
                     System.arraycopy(
                             source, index[i] * length, to[column], (row + i) * length, length);
                 }
             }
-        }
-    }
-
-    private static void copy(Object from, int index, Object to, int row) {
-        switch (to) {
-            case float[] floats -> floats[row] = ((float[]) from)[index];
-            case double[] doubles -> doubles[row] = ((double[]) from)[index];
-            case long[] longs -> longs[row] = ((long[]) from)[index];
-            case int[] ints -> ints[row] = ((int[]) from)[index];
-            case short[] shorts -> shorts[row] = ((short[]) from)[index];
-            default -> ((byte[]) to)[row] = ((byte[]) from)[index];
         }
     }
 

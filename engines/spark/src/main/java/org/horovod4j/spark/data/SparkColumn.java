@@ -216,7 +216,8 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
                         case INT16 -> ColumnArrays.set(array, type, at, (long) from.getShort(i));
                         case INT32 -> ColumnArrays.set(array, type, at, (long) from.getInt(i));
                         case INT64 -> ColumnArrays.set(array, type, at, from.getLong(i));
-                        case FLOAT32 -> ColumnArrays.set(array, type, at, (double) from.getFloat(i));
+                        case FLOAT32 ->
+                                ColumnArrays.set(array, type, at, (double) from.getFloat(i));
                         default -> ColumnArrays.set(array, type, at, from.getDouble(i));
                     };
             if (!isExact) {

@@ -85,8 +85,7 @@ public final class Store {
     /// @param columns those to write
     /// @throws ConfigurationException if a column is missing or has a type that cannot be trained
     ///     with, a row has a null or a vector of another length, or there are no rows
-    public StoredData write(
-            Dataset<?> dataset, List<ColumnRequest> columns, WriteOptions options) {
+    public StoredData write(Dataset<?> dataset, List<ColumnRequest> columns, WriteOptions options) {
         SparkColumn.of(dataset.schema(), withValidation(columns, options)); // checks them
         String name = options.name();
         Path target = new Path(folder, name == null ? "data-" + UUID.randomUUID() : name);
@@ -161,8 +160,7 @@ public final class Store {
         if (chosen != null) {
             selected.add(named(chosen).cast("boolean").as(VALIDATION));
         }
-        org.apache.spark.sql.Column[] array =
-                selected.toArray(org.apache.spark.sql.Column[]::new);
+        org.apache.spark.sql.Column[] array = selected.toArray(org.apache.spark.sql.Column[]::new);
         int parallel = dataset.sparkSession().sparkContext().defaultParallelism();
         int perRank = Math.max(1, Math.ceilDiv(parallel, options.ranks()));
         Dataset<Row> rows = dataset.select(array).repartition(perRank * options.ranks());
@@ -174,8 +172,7 @@ public final class Store {
         rows = rows.sortWithinPartitions(xxhash64(hashed));
         // After the sort, or the choice would depend on the order in which rows come.
         return options.validationFraction() > 0
-                ? rows.withColumn(
-                        VALIDATION, rand(options.seed()).lt(options.validationFraction()))
+                ? rows.withColumn(VALIDATION, rand(options.seed()).lt(options.validationFraction()))
                 : rows;
     }
 
@@ -194,15 +191,15 @@ public final class Store {
         List<WriteTask.Written> full =
                 parts.stream().filter(part -> !part.columns().isEmpty()).toList();
         if (full.isEmpty()) {
-            throw new ConfigurationException("the Dataset has no rows: there is nothing to train with.");
+            throw new ConfigurationException(
+                    "the Dataset has no rows: there is nothing to train with.");
         }
         List<Column> columns = full.getFirst().columns();
         for (WriteTask.Written part : full) {
             checkLengths(columns, part.columns());
         }
         List<RowGroup> training = full.stream().flatMap(it -> it.training().stream()).toList();
-        List<RowGroup> validation =
-                full.stream().flatMap(it -> it.validation().stream()).toList();
+        List<RowGroup> validation = full.stream().flatMap(it -> it.validation().stream()).toList();
         checkVisible(training);
         checkVisible(validation);
         return new StoredData(
@@ -316,7 +313,9 @@ public final class Store {
                 groups.add(each.get());
             }
         } catch (ExecutionException e) {
-            throw new IOException("the footers of the Parquet files", e.getCause());
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new ConfigurationException(
+                    "a file cannot be read as Parquet: " + cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted", e);

@@ -78,7 +78,11 @@ final class StoredDescription {
         return "horovod4j data 1: columns %s, validation %s, seed %d"
                 .formatted(
                         columns.stream()
-                                .map(it -> it.type() == null ? it.name() : it.name() + ":" + it.type())
+                                .map(
+                                        it ->
+                                                it.type() == null
+                                                        ? it.name()
+                                                        : it.name() + ":" + it.type())
                                 .toList(),
                         options.validationColumn() == null
                                 ? options.validationFraction()
@@ -122,20 +126,23 @@ final class StoredDescription {
                                             Boolean.parseBoolean(fields[4])));
                     case TRAINING -> training.add(group(fields));
                     case VALIDATION -> validation.add(group(fields));
-                    default -> throw new IOException("a line of another kind: " + line);
+                    default -> throw damaged(file, line);
                 }
             }
-        } catch (RuntimeException e) {
-            if (e instanceof ConfigurationException) {
-                throw e;
-            }
-            throw new IOException("cannot understand " + file, e);
+        } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
+            throw damaged(file, e.toString());
         }
         return new StoredData(
                 folder.toString(),
                 new StoredRows(found, training),
                 new StoredRows(found, validation),
                 false);
+    }
+
+    private static ConfigurationException damaged(Path file, String what) {
+        return new ConfigurationException(
+                "%s is damaged, or of another version: %s. Remove the data by Store.remove(name)."
+                        .formatted(file, what));
     }
 
     private RowGroup group(String[] fields) {

@@ -101,8 +101,7 @@ record WriteTask(String folder, String prefix, List<SparkColumn> sources, WriteO
             return new Path(
                     folder,
                     "%s-%s-%05d-%d.parquet"
-                            .formatted(
-                                    use, prefix, partition, TaskContext.get().taskAttemptId()));
+                            .formatted(use, prefix, partition, TaskContext.get().taskAttemptId()));
         }
 
         Written finish() throws IOException {

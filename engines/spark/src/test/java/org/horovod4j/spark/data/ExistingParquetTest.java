@@ -35,8 +35,7 @@ class ExistingParquetTest {
 
     @TempDir Path folder;
 
-    private Path write(
-            String name, String schema, int rows, BiConsumer<Group, Integer> fill)
+    private Path write(String name, String schema, int rows, BiConsumer<Group, Integer> fill)
             throws IOException {
         MessageType type = MessageTypeParser.parseMessageType(schema);
         Path file = folder.resolve(name);
@@ -164,8 +163,7 @@ class ExistingParquetTest {
                                 group.getGroup("x", 0).addGroup("list");
                             }
                         });
-        Path ragged =
-                write("ragged", LISTS, 9, (group, row) -> fill(group, row, row == 8 ? 4 : 2));
+        Path ragged = write("ragged", LISTS, 9, (group, row) -> fill(group, row, row == 8 ? 4 : 2));
 
         assertThatThrownBy(() -> read(use(element, ColumnRequest.of("x")), 0, 1))
                 .hasMessageContaining("column 'x' (float64[2]) has null in element 2 in row 5 of ");
@@ -178,11 +176,9 @@ class ExistingParquetTest {
     void valueThatTheTypeLacksNamesColumnAndRow() throws Exception {
         Path file = write("types", LISTS, 6, (group, row) -> fill(group, row, 2));
 
-        assertThatThrownBy(
-                        () -> read(use(file, ColumnRequest.of("x", DataType.INT32)), 0, 1))
+        assertThatThrownBy(() -> read(use(file, ColumnRequest.of("x", DataType.INT32)), 0, 1))
                 .hasMessageContaining("column 'x' (int32[2]) has 0.25 in row 0 of ");
-        assertThatThrownBy(
-                        () -> read(use(file, ColumnRequest.of("old", DataType.INT32)), 0, 1))
+        assertThatThrownBy(() -> read(use(file, ColumnRequest.of("old", DataType.INT32)), 0, 1))
                 .hasMessageContaining("has 9223372036854775807 in row 0 of ");
     }
 
@@ -190,8 +186,7 @@ class ExistingParquetTest {
     void missingColumnsAreListedWithThoseThatExist() throws Exception {
         Path file = write("columns", LISTS, 6, (group, row) -> fill(group, row, 2));
 
-        assertThatThrownBy(
-                        () -> use(file, ColumnRequest.of("label"), ColumnRequest.of("features")))
+        assertThatThrownBy(() -> use(file, ColumnRequest.of("label"), ColumnRequest.of("features")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("has no column 'features'. It has: label, x, old.");
     }
@@ -210,6 +205,17 @@ class ExistingParquetTest {
                 .hasMessageContaining("StringIndexer");
         assertThatThrownBy(() -> use(file, ColumnRequest.of("day")))
                 .hasMessageContaining("column 'day' has type");
+    }
+
+    @Test
+    void fileOfAnotherFormatIsNamed() throws Exception {
+        Files.createDirectories(folder.resolve("mixed"));
+        Files.writeString(folder.resolve("mixed/a.csv"), "label,x\n1,2\n1,2\n1,2\n");
+
+        assertThatThrownBy(() -> use(folder.resolve("mixed"), ColumnRequest.of("x")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("a file cannot be read as Parquet: ")
+                .hasMessageContaining("a.csv");
     }
 
     @Test

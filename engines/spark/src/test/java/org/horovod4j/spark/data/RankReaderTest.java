@@ -131,7 +131,14 @@ class RankReaderTest {
     }
 
     @ParameterizedTest(name = "{0}: {1} rows on {2} ranks")
-    @CsvSource({"PAD, 103, 4", "PAD, 2, 5", "PAD, 12, 4", "KEEP, 103, 4", "KEEP, 9, 4", "DROP, 103, 4"})
+    @CsvSource({
+        "PAD, 103, 4",
+        "PAD, 2, 5",
+        "PAD, 12, 4",
+        "KEEP, 103, 4",
+        "KEEP, 9, 4",
+        "DROP, 103, 4"
+    })
     void allRanksHaveAsManyBatches(LastBatch lastBatch, int count, int size) throws Exception {
         StoredRows rows = rows(count);
         int batchSize = 8;
@@ -191,8 +198,7 @@ class RankReaderTest {
     @Test
     void rowsOfSeveralRowGroupsAreMixed() throws Exception {
         StoredRows rows = rows(100);
-        ReadOptions options =
-                ReadOptions.batches(10).withSampling(SHUFFLED).withShuffleRows(50);
+        ReadOptions options = ReadOptions.batches(10).withSampling(SHUFFLED).withShuffleRows(50);
 
         List<Long> first = ids(epoch(rows, options, 0, 1, 0)).subList(0, 10);
 
@@ -260,6 +266,23 @@ class RankReaderTest {
             assertThatThrownBy(() -> new RankReader(rows, ReadOptions.batches(4), own, 3))
                     .hasMessageContaining("2 samples are too few for 3 ranks");
         }
+    }
+
+    @Test
+    void moreRowsThanAnArrayHasAreDividedAmongRanks() {
+        StoredRows rows =
+                new StoredRows(
+                        List.of(new Column("id", DataType.INT64, 1, false)),
+                        IntStream.range(0, 5000)
+                                .mapToObj(i -> new RowGroup("f", i, 1_000_000))
+                                .toList());
+
+        try (RankReader reader = new RankReader(rows, ReadOptions.batches(64), 3, 4)) {
+            assertThat(reader.rowsPerEpoch()).isEqualTo(1_250_000_000);
+            assertThat(reader.stepsPerEpoch()).isEqualTo(1_250_000_000 / 64);
+        }
+        assertThatThrownBy(() -> new RankReader(rows, ReadOptions.batches(64), 0, 2))
+                .hasMessageContaining("5000000000 rows are too many for 2 ranks");
     }
 
     @Test
