@@ -109,27 +109,13 @@ abstract sealed class ParquetColumn {
         ///
         /// @return whether the type of the array has it
         boolean copy(Object array, DataType type, int index) {
-            switch (kind) {
-                case FLOAT -> {
-                    if (array instanceof float[] floats) {
-                        floats[index] = reader.getFloat();
-                        return true;
-                    }
-                    return ColumnArrays.set(array, type, index, (double) reader.getFloat());
-                }
-                case DOUBLE -> {
-                    return ColumnArrays.set(array, type, index, reader.getDouble());
-                }
-                case INT64 -> {
-                    return ColumnArrays.set(array, type, index, reader.getLong());
-                }
-                case BOOLEAN -> {
-                    return ColumnArrays.set(array, type, index, reader.getBoolean() ? 1L : 0L);
-                }
-                default -> {
-                    return ColumnArrays.set(array, type, index, (long) reader.getInteger());
-                }
-            }
+            return switch (kind) {
+                case FLOAT -> ColumnArrays.set(array, type, index, (double) reader.getFloat());
+                case DOUBLE -> ColumnArrays.set(array, type, index, reader.getDouble());
+                case INT64 -> ColumnArrays.set(array, type, index, reader.getLong());
+                case BOOLEAN -> ColumnArrays.set(array, type, index, reader.getBoolean() ? 1L : 0L);
+                default -> ColumnArrays.set(array, type, index, (long) reader.getInteger());
+            };
         }
 
         /// The current value, for a message.

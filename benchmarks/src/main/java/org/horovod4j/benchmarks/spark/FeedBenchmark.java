@@ -1,0 +1,249 @@
+package org.horovod4j.benchmarks.spark;
+
+import static org.apache.spark.sql.functions.array;
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.rand;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.horovod4j.Communicator;
+import org.horovod4j.benchmarks.report.Percentiles;
+import org.horovod4j.benchmarks.report.Table;
+import org.horovod4j.data.LastBatch;
+import org.horovod4j.data.Sampling;
+import org.horovod4j.spark.HvdSpark;
+import org.horovod4j.spark.PartitionFunction;
+import org.horovod4j.spark.data.Batch;
+import org.horovod4j.spark.data.ColumnRequest;
+import org.horovod4j.spark.data.DatasetBatches;
+import org.horovod4j.spark.data.EpochBatches;
+import org.horovod4j.spark.data.RankReader;
+import org.horovod4j.spark.data.ReadOptions;
+import org.horovod4j.spark.data.Store;
+import org.horovod4j.spark.data.StoredData;
+import org.horovod4j.spark.data.WriteOptions;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+
+/// The time in which ranks get the values of a `Dataset` as `float` arrays, by several ways that take
+/// turns. `spark-feed.sh` starts it.
+///
+/// The times are those of the slowest rank, from a barrier before the first row. The start of a
+/// Spark job is not part of them.
+public final class FeedBenchmark {
+    private static final int RANKS = 2;
+    private static final int COLUMNS = 32;
+    private static final int BATCH = 1024;
+
+    private static final String ROWS = "Dataset.rdd()";
+    private static final String FILTERED = ", filtered";
+    private static final String FILTERED_ROWS = ROWS + FILTERED;
+
+    /// Rounds that are not counted: the JIT compiler needs them.
+    private static final int WARM_UP = 2;
+
+    private final SparkSession spark;
+    private final String folder;
+    private final long rows;
+
+    private FeedBenchmark(SparkSession spark, String folder, long rows) {
+        this.spark = spark;
+        this.folder = folder;
+        this.rows = rows;
+    }
+
+    /// What a rank has measured.
+    ///
+    /// @param sum of the first column, which shows that all rows came
+    record Pass(double seconds, double sum) implements Serializable {}
+
+    private interface Way {
+        List<Pass> run();
+    }
+
+    /// @param arguments a folder for the data, the number of rows, of rounds, and the seed of the order
+    public static void main(String[] arguments) {
+        SparkSession spark = SparkSession.builder().getOrCreate();
+        new FeedBenchmark(spark, arguments[0], Long.parseLong(arguments[1]))
+                .measure(Integer.parseInt(arguments[2]), new Random(Long.parseLong(arguments[3])));
+        spark.stop();
+    }
+
+    private void measure(int rounds, Random random) {
+        String table = folder + "/table";
+        spark.range(0, rows, 1, RANKS).select(columns()).write().mode("overwrite").parquet(table);
+        Dataset<Row> dataset = spark.read().parquet(table);
+        // All rows, which Spark has as rows then, and not as columns.
+        Dataset<Row> filtered = dataset.filter("c0 >= 0");
+        Store store = Store.at(folder + "/store");
+        StoredData data =
+                store.write(
+                        dataset.select(
+                                array(
+                                                IntStream.range(0, COLUMNS)
+                                                        .mapToObj(i -> col("c" + i))
+                                                        .toArray(
+                                                                org.apache.spark.sql.Column[]::new))
+                                        .as("x")),
+                        List.of(ColumnRequest.of("x")),
+                        WriteOptions.forRanks(RANKS));
+        Map<String, Way> ways = new LinkedHashMap<>();
+        ways.put(ROWS, () -> ofRows(dataset));
+        ways.put("DatasetBatches", () -> ofBatches(dataset));
+        ways.put("Store, files", () -> ofStore(data, false));
+        ways.put("Store, memory", () -> ofStore(data, true));
+        ways.put(FILTERED_ROWS, () -> ofRows(filtered));
+        ways.put("DatasetBatches" + FILTERED, () -> ofBatches(filtered));
+
+        Map<String, double[]> seconds = new LinkedHashMap<>();
+        ways.keySet().forEach(name -> seconds.put(name, new double[rounds]));
+        double expected = Double.NaN;
+        for (int round = -WARM_UP; round < rounds; round++) {
+            List<String> order = new ArrayList<>(ways.keySet());
+            Collections.shuffle(order, random);
+            for (String name : order) {
+                List<Pass> passes = ways.get(name).run();
+                double sum = passes.stream().mapToDouble(Pass::sum).sum();
+                if (Double.isNaN(expected)) {
+                    expected = sum;
+                } else if (Math.abs(sum - expected) > 1e-9 * rows) {
+                    throw new IllegalStateException(
+                            "%s: the sum is %s, and not %s".formatted(name, sum, expected));
+                }
+                double slowest = passes.stream().mapToDouble(Pass::seconds).max().orElseThrow();
+                System.out.printf(Locale.ROOT, "round %d: %s %.3f s%n", round, name, slowest);
+                if (round >= 0) {
+                    seconds.get(name)[round] = slowest;
+                }
+            }
+        }
+        System.out.println(table(seconds));
+        store.remove(data);
+    }
+
+    private static org.apache.spark.sql.Column[] columns() {
+        return IntStream.range(0, COLUMNS)
+                .mapToObj(i -> rand(i).cast("float").as("c" + i))
+                .toArray(org.apache.spark.sql.Column[]::new);
+    }
+
+    private String table(Map<String, double[]> seconds) {
+        Table table = new Table(List.of("way", "s", "million rows/s", "rate / Dataset.rdd()"));
+        seconds.forEach(
+                (name, own) -> {
+                    double[] baseline = seconds.get(name.endsWith(FILTERED) ? FILTERED_ROWS : ROWS);
+                    double[] rates = new double[own.length];
+                    double[] ratios = new double[own.length];
+                    for (int i = 0; i < own.length; i++) {
+                        rates[i] = rows / own[i] / 1e6;
+                        ratios[i] = baseline[i] / own[i];
+                    }
+                    table.add(List.of(name, text(own), text(rates), text(ratios)));
+                });
+        return table.toMarkdown();
+    }
+
+    private static String text(double[] samples) {
+        Percentiles percentiles = Percentiles.of(samples);
+        return String.format(
+                Locale.ROOT,
+                "%.2f [%.2f..%.2f]",
+                percentiles.median(),
+                percentiles.p10(),
+                percentiles.p90());
+    }
+
+    private List<Pass> ofRows(Dataset<Row> dataset) {
+        PartitionFunction<Row, Pass> function =
+                (comm, own) -> timed(comm, new RowFloats(own), batch -> sum((float[]) batch[0], 1));
+        return HvdSpark.ranks(spark, RANKS).run(dataset.toJavaRDD(), function);
+    }
+
+    private List<Pass> ofBatches(Dataset<Row> dataset) {
+        List<ColumnRequest> columns =
+                IntStream.range(0, COLUMNS).mapToObj(i -> ColumnRequest.of("c" + i)).toList();
+        PartitionFunction<Batch, Pass> function =
+                (comm, own) -> timed(comm, own, batch -> sum(batch.floats("c0"), 1));
+        return HvdSpark.ranks(spark, RANKS)
+                .run(DatasetBatches.of(dataset, columns, BATCH), function);
+    }
+
+    private List<Pass> ofStore(StoredData data, boolean isCached) {
+        ReadOptions options =
+                ReadOptions.batches(BATCH)
+                        .withSampling(Sampling.shuffled(1).withLastBatch(LastBatch.UNEVEN))
+                        .withCache(isCached ? Long.MAX_VALUE : 0);
+        return HvdSpark.ranks(spark, RANKS)
+                .run(
+                        comm -> {
+                            try (RankReader reader = data.training().reader(options, comm)) {
+                                if (isCached) {
+                                    pass(comm, reader, 0);
+                                }
+                                return pass(comm, reader, 1);
+                            }
+                        });
+    }
+
+    private static Pass pass(Communicator comm, RankReader reader, int epoch) {
+        comm.barrier();
+        try (EpochBatches batches = reader.epoch(epoch)) {
+            return timed(comm, batches, batch -> sum(batch.floats("x"), COLUMNS));
+        }
+    }
+
+    private static <T> Pass timed(Communicator comm, Iterator<T> batches, ToDoubleFunction<T> sum) {
+        comm.barrier();
+        long start = System.nanoTime();
+        double all = 0;
+        while (batches.hasNext()) {
+            all += sum.applyAsDouble(batches.next());
+        }
+        return new Pass((System.nanoTime() - start) / 1e9, all);
+    }
+
+    private static double sum(float[] values, int stride) {
+        double sum = 0;
+        for (int i = 0; i < values.length; i += stride) {
+            sum += values[i];
+        }
+        return sum;
+    }
+
+    /// Rows as a program without [DatasetBatches] makes arrays of them.
+    private static final class RowFloats implements Iterator<Object[]> {
+        private final Iterator<Row> rows;
+
+        RowFloats(Iterator<Row> rows) {
+            this.rows = rows;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return rows.hasNext();
+        }
+
+        @Override
+        public Object[] next() {
+            float[][] batch = new float[COLUMNS][BATCH];
+            for (int i = 0; i < BATCH && rows.hasNext(); i++) {
+                Row row = rows.next();
+                for (int column = 0; column < COLUMNS; column++) {
+                    batch[column][i] = row.getFloat(column);
+                }
+            }
+            return batch;
+        }
+    }
+}
