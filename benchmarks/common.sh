@@ -102,3 +102,31 @@ shuffle() {
         shuffled[other]="$swap"
     done
 }
+
+# Runs a program of this folder as a Spark application with executors on this machine. They start from
+# links to Spark's jars, so that Spark need not be installed. Call find_java first.
+spark_submit() { # master, main class, arguments
+    local folder jars master="$1" main="$2"
+    shift 2
+    folder="$(mktemp -d)"
+    mkdir -p "$folder/jars" "$folder/conf"
+    tr : '\n' <engines/spark/target/spark-classpath.txt | xargs -I{} ln -sf {} "$folder/jars/"
+    cat >"$folder/conf/log4j2.properties" <<END
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+END
+    jars="$({ for module in core launcher engines/spark; do jar "$module"; done
+        find launcher/target/lib -name '*.jar'; } | paste -sd ,)"
+    SPARK_HOME="$folder" SPARK_SCALA_VERSION=2.13 SPARK_LOCAL_IP=127.0.0.1 JAVA_HOME="${java%/bin/java}" \
+        "$java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
+        --add-modules=jdk.incubator.vector \
+        -cp "$folder/conf:$folder/jars/*" org.apache.spark.deploy.SparkSubmit \
+        --master "$master" --conf spark.ui.enabled=false --class "$main" --jars "$jars" \
+        "$(jar benchmarks)" "$@" || die "the application failed"
+    rm -rf "$folder"
+}
