@@ -165,16 +165,18 @@ final class ElasticRun implements TaskServer.Listener, WorkerRegistry.Listener {
         decide(new DriverEvent.JobStarted());
         Duration nextCheck = now().plus(TICK);
         while (abortReason == null && !driver.isOver()) {
-            long left = Math.max(0, nextCheck.minus(now()).toMillis());
-            switch (events.poll(left, TimeUnit.MILLISECONDS)) {
+            long left = nextCheck.minus(now()).toNanos();
+            if (left <= 0) { // also while one event follows the other
+                checkSlots();
+                nextCheck = now().plus(TICK);
+                continue;
+            }
+            switch (events.poll(left, TimeUnit.NANOSECONDS)) {
                 case Event.ForDriver(DriverEvent driverEvent) -> decide(driverEvent);
                 case Event.Registered(ConnectedTask task) -> registered(task, now());
                 case Event.WorkerEnded(int index, var how) -> workerEnded(index, how);
                 case Event.Disconnected(int index, String reason) -> slotGone(index, reason);
-                case null -> {
-                    checkSlots();
-                    nextCheck = now().plus(TICK);
-                }
+                case null -> {}
             }
         }
     }

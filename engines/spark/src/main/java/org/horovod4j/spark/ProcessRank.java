@@ -41,6 +41,12 @@ final class ProcessRank implements RankRunner {
     /// The name of this property tells a process from an executor.
     private static final String PREFIX = "hvd-spark-";
 
+    /// What a JVM prints about options of ours and of Spark.
+    private static final Set<String> JVM_WARNINGS =
+            Set.of(
+                    "WARNING: Using incubator modules: jdk.incubator.vector",
+                    "WARNING: package sun.security.action not in java.base");
+
     /// The size of a pipe on Linux.
     private static final int CHUNK = 1 << 16;
 
@@ -148,7 +154,13 @@ final class ProcessRank implements RankRunner {
     }
 
     private OutputReader forward(InputStream stream, boolean isError) {
-        LineOutputStream lines = new LineOutputStream(line -> output.forwardLine(isError, line));
+        LineOutputStream lines =
+                new LineOutputStream(
+                        line -> {
+                            if (!isError || !JVM_WARNINGS.contains(line)) {
+                                output.forwardLine(isError, line);
+                            }
+                        });
         return OutputReader.start("hvd-spark-output", stream, CHUNK, new LineReceiver(lines));
     }
 

@@ -230,18 +230,25 @@ final class WorkerSlots {
     /// @return why the job cannot continue; empty if nobody has
     Optional<String> cancellation(Duration limit) throws InterruptedException {
         for (WorkerSlot slot : lost.keySet()) {
-            try {
-                slot.job().get(limit.toNanos(), TimeUnit.NANOSECONDS);
-            } catch (ExecutionException e) {
-                Throwable cause = e.getCause() == null ? e : e.getCause();
-                if (JobProperties.isCancelled(cause)) {
-                    return Optional.of("the Spark job was cancelled: " + cause.getMessage());
-                }
-            } catch (TimeoutException e) {
-                continue; // it still runs
+            Optional<Throwable> failure = failure(slot, limit).filter(JobProperties::isCancelled);
+            if (failure.isPresent()) {
+                return failure.map(it -> "the Spark job was cancelled: " + it.getMessage());
             }
         }
         return Optional.empty();
+    }
+
+    /// Why the Spark job of a worker slot has failed; empty if it has not within `limit`.
+    private static Optional<Throwable> failure(WorkerSlot slot, Duration limit)
+            throws InterruptedException {
+        try {
+            slot.job().get(limit.toNanos(), TimeUnit.NANOSECONDS);
+            return Optional.empty();
+        } catch (ExecutionException e) {
+            return Optional.of(e.getCause() == null ? e : e.getCause());
+        } catch (TimeoutException e) {
+            return Optional.empty();
+        }
     }
 
     /// Frees what is left of lost worker slots in Spark, which may notice a loss much later.

@@ -1,7 +1,8 @@
 /// Runs the ranks of a job inside the executors of Apache Spark.
 ///
 /// Start with [HvdSpark] (what a program calls), then [FixedRun] (the job on the driver) and
-/// [RankTask] (a rank in an executor). [TaskServer] and [TaskClient] connect the two.
+/// [RankTask] (a rank in an executor). [TaskServer] and [TaskClient] connect the two. [ElasticRun] and
+/// [WorkerSlots] do the same for elastic jobs.
 ///
 /// - May depend on: `org.apache.spark..`, `org.horovod4j`, `org.horovod4j.codec`, `org.horovod4j.connection`,
 ///   `org.horovod4j.elastic.registry`, `org.horovod4j.frame`, `org.horovod4j.launcher`,

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import scala.jdk.javaapi.CollectionConverters;
+
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.Serializable;
@@ -122,6 +124,15 @@ class ElasticSparkIT {
                             assertThat(each.seen()).hasSize(SAMPLES);
                             assertThat(each.seen()).containsOnly(1);
                         });
+        var jobs = CollectionConverters.asJava(spark.sparkContext().statusStore().jobsList(null));
+        assertThat(jobs)
+                .anyMatch(
+                        job ->
+                                job.jobGroup().get().startsWith("horovod4j-")
+                                        && job.description()
+                                                .get()
+                                                .matches(
+                                                        "Horovod4J: elastic worker \\d+ of .*ElasticSparkIT"));
     }
 
     @Test
@@ -149,13 +160,21 @@ class ElasticSparkIT {
                                             .minRanks(1)
                                             .output(lines::add)
                                             .runElastic(ElasticSparkIT::trainForEver));
-            await().until(() -> lines.stream().filter(it -> it.contains("trains")).count() == 2);
+            try {
+                await().atMost(Duration.ofMinutes(1))
+                        .until(
+                                () ->
+                                        lines.stream().filter(it -> it.contains("trains")).count()
+                                                == 2);
 
-            spark.sparkContext().cancelAllJobs();
+                spark.sparkContext().cancelAllJobs();
 
-            assertThatThrownBy(job::get)
-                    .hasCauseInstanceOf(LaunchException.class)
-                    .hasMessageContaining("the Spark job was cancelled");
+                assertThatThrownBy(job::get)
+                        .hasCauseInstanceOf(LaunchException.class)
+                        .hasMessageContaining("the Spark job was cancelled");
+            } finally {
+                job.cancel(true);
+            }
         }
         assertThat(HvdSpark.run(spark, 2, Communicator::size)).containsExactly(2, 2);
     }

@@ -332,7 +332,7 @@ class HvdSparkIT {
         assertThat(places).extracting(Place::sum).containsExactly(3f, 3f);
         assertThat(places).extracting(Place::localSize).containsOnly(2);
         assertThat(lines)
-                .contains(
+                .containsExactlyInAnyOrder(
                         "[0]<stdout>:outside of Spark: null", "[1]<stdout>:outside of Spark: null");
         assertThat(places).allSatisfy(place -> assertThat(ProcessHandle.of(place.pid())).isEmpty());
     }

@@ -62,16 +62,14 @@ class JobFileIT {
     @BeforeEach
     void installSpark() throws IOException {
         TestCluster.linkJars();
-        Path bin = Files.createDirectories(folder.resolve("spark/bin"));
-        Files.createSymbolicLink(
-                folder.resolve("spark/jars"), TestCluster.home().resolve("jars").toAbsolutePath());
+        Path bin = Files.createDirectories(TestCluster.home().resolve("bin"));
         // What the script of an installation does.
         Path script =
                 Files.writeString(
                         bin.resolve("spark-submit"),
                         """
                         #!/bin/sh
-                        exec "$JAVA_HOME/bin/java" --sun-misc-unsafe-memory-access=allow \
+                        exec "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --sun-misc-unsafe-memory-access=allow \
                             --enable-native-access=ALL-UNNAMED --add-modules=jdk.incubator.vector \
                             -cp '%s':"$SPARK_HOME/jars/*" org.apache.spark.deploy.SparkSubmit "$@"
                         """
@@ -105,6 +103,7 @@ class JobFileIT {
                           class: %s
                           conf:
                             spark.ui.enabled: false
+                            spark.executor.extraJavaOptions: -XX:TieredStopAtLevel=1
                             spark.executor.extraClassPath: %s
                         environment:
                           DATA: some data
@@ -119,7 +118,6 @@ class JobFileIT {
         ProcessBuilder builder =
                 new ProcessBuilder(
                         TestJvm.of(HorovodRun.class, "--job", job.toString()).shortLived().words());
-        builder.environment().put("SPARK_HOME", folder.resolve("spark").toString());
         builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
         horovodrun = builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
         return output;

@@ -1,12 +1,15 @@
 package org.horovod4j.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import org.apache.spark.sql.SparkSession;
+import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ObjectState;
+import org.horovod4j.launcher.LaunchException;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -111,8 +114,20 @@ class StandaloneClusterIT {
     }
 
     private static SparkSession session(String master) throws IOException {
+        return session(master, "");
+    }
+
+    /// @param options of the JVMs of executors
+    private static SparkSession session(String master, String options) throws IOException {
         return TestCluster.start(
-                master, Map.of("spark.executor.memory", "512m", "spark.driver.host", "127.0.0.1"));
+                master,
+                Map.of(
+                        "spark.executor.memory",
+                        "512m",
+                        "spark.executor.extraJavaOptions",
+                        "-XX:TieredStopAtLevel=1 " + options,
+                        "spark.driver.host",
+                        "127.0.0.1"));
     }
 
     /// Writes the process of each rank of each generation into a file, and makes steps.
@@ -181,44 +196,79 @@ class StandaloneClusterIT {
         assertThat(steps).containsExactly(STEPS);
     }
 
-    /// The driver of a job whose ranks are processes that wait for ever.
+    /// A job whose ranks are processes that wait for ever.
+    private static void waitForEver(SparkSession spark, String pids) {
+        HvdSpark.ranks(spark, 2)
+                .startTimeout(Duration.ofMinutes(1))
+                .processes("-XX:TieredStopAtLevel=1")
+                .execute(
+                        comm -> {
+                            Files.writeString(
+                                    Path.of(pids, "rank" + comm.rank()),
+                                    Long.toString(ProcessHandle.current().pid()));
+                            if (comm.rank() == 0) {
+                                comm.barrier();
+                            }
+                            Thread.sleep(Duration.ofHours(1));
+                        });
+    }
+
+    /// The processes of [#waitForEver].
+    private static List<ProcessHandle> awaitRanks(Path pids) {
+        await().atMost(Duration.ofSeconds(90))
+                .until(
+                        () ->
+                                Files.exists(pids.resolve("rank0"))
+                                        && Files.exists(pids.resolve("rank1")));
+        return Stream.of("rank0", "rank1")
+                .map(name -> read(pids.resolve(name)))
+                .map(pid -> ProcessHandle.of(pid).orElseThrow())
+                .toList();
+    }
+
+    /// The driver of such a job.
     static final class WaitingDriver {
         private WaitingDriver() {}
 
         public static void main(String[] arguments) throws Exception {
             String pids = arguments[1];
-            try (SparkSession spark = session(arguments[0])) {
-                HvdSpark.ranks(spark, 2)
-                        .startTimeout(Duration.ofMinutes(1))
-                        .processes("-XX:TieredStopAtLevel=1")
-                        .execute(
-                                comm -> {
-                                    Files.writeString(
-                                            Path.of(pids, "rank" + comm.rank()),
-                                            Long.toString(ProcessHandle.current().pid()));
-                                    if (comm.rank() == 0) {
-                                        comm.barrier();
-                                    }
-                                    Thread.sleep(Duration.ofHours(1));
-                                });
+            try (SparkSession spark = session(arguments[0], "-Djava.io.tmpdir=" + arguments[2])) {
+                waitForEver(spark, pids);
             }
+        }
+    }
+
+    @Test
+    void cancellingAJobEndsItsRanksAndTheNextJobRuns() throws Exception {
+        Path pids = Files.createDirectories(folder.resolve("pids"));
+        try (SparkSession spark = session(master);
+                ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<?> job = threads.submit(() -> waitForEver(spark, pids.toString()));
+            List<ProcessHandle> ranks;
+            try {
+                ranks = awaitRanks(pids);
+
+                spark.sparkContext().cancelAllJobs();
+
+                assertThatThrownBy(job::get)
+                        .hasCauseInstanceOf(LaunchException.class)
+                        .hasMessageContaining("the Spark job was cancelled");
+            } finally {
+                job.cancel(true);
+            }
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> ranks.stream().noneMatch(ProcessHandle::isAlive));
+            assertThat(HvdSpark.run(spark, 2, Communicator::size)).containsExactly(2, 2);
         }
     }
 
     @Test
     void nothingIsLeftBehindWhenTheDriverDies() throws Exception {
         Path pids = Files.createDirectories(folder.resolve("pids"));
-        Process driver = start(WaitingDriver.class.getName(), master, pids.toString());
-        await().atMost(Duration.ofSeconds(90))
-                .until(
-                        () ->
-                                Files.exists(pids.resolve("rank0"))
-                                        && Files.exists(pids.resolve("rank1")));
-        List<ProcessHandle> ranks =
-                Stream.of("rank0", "rank1")
-                        .map(name -> read(pids.resolve(name)))
-                        .map(pid -> ProcessHandle.of(pid).orElseThrow())
-                        .toList();
+        Path temporary = Files.createDirectories(folder.resolve("temporary"));
+        Process driver =
+                start(WaitingDriver.class.getName(), master, pids.toString(), temporary.toString());
+        List<ProcessHandle> ranks = awaitRanks(pids);
         List<ProcessHandle> executors =
                 ranks.stream().map(rank -> rank.parent().orElseThrow()).toList();
 
@@ -229,6 +279,10 @@ class StandaloneClusterIT {
                         () ->
                                 Stream.concat(ranks.stream(), executors.stream())
                                         .noneMatch(ProcessHandle::isAlive));
+        try (Stream<Path> files = Files.list(temporary)) {
+            assertThat(files.filter(it -> it.getFileName().toString().startsWith("hvd-")))
+                    .isEmpty();
+        }
     }
 
     private static long read(Path file) {
