@@ -83,9 +83,9 @@ class DistributionIT {
                 .asString()
                 .startsWith("horovod4j-tensorflow-");
         assertThat(names(root.resolve("lib/spark")))
-                .singleElement()
-                .asString()
-                .startsWith("horovod4j-spark-");
+                .hasSize(2)
+                .allMatch(name -> name.startsWith("horovod4j-spark-"))
+                .anyMatch(name -> name.startsWith("horovod4j-spark-djl-"));
     }
 
     /// Includes links to sections.

@@ -8,6 +8,7 @@ import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.libtorch.LibTorch;
 import org.horovod4j.spark.HvdSpark;
+import org.horovod4j.spark.djl.DjlEstimator;
 import org.horovod4j.tensorflow.HvdTensorFlow;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
@@ -112,7 +113,8 @@ class ReferenceTablesTest {
                         LibTorch.class,
                         HvdDjl.class,
                         HvdTensorFlow.class,
-                        HvdSpark.class)) {
+                        HvdSpark.class,
+                        DjlEstimator.class)) {
             assertThat(listed).containsAll(publicTypes(TestJvm.location(each)));
         }
     }

@@ -51,7 +51,8 @@ class TroubleshootingPageTest {
             paths("natives/cuda/src/main/java", "natives/nccl/src/main/java");
 
     /// Sources whose exceptions a program on Spark sees.
-    private static final List<Path> SPARK_SOURCES = paths("engines/spark/src/main/java");
+    private static final List<Path> SPARK_SOURCES =
+            paths("engines/spark/src/main/java", "engines/spark-djl/src/main/java");
 
     private static final List<Path> ALL_SOURCES =
             paths(
@@ -62,7 +63,8 @@ class TroubleshootingPageTest {
                     "frameworks/libtorch/src/main/java",
                     "frameworks/djl/src/main/java",
                     "frameworks/tensorflow/src/main/java",
-                    "engines/spark/src/main/java");
+                    "engines/spark/src/main/java",
+                    "engines/spark-djl/src/main/java");
 
     /// Messages of picocli, which parses the flags.
     private static final Set<String> EXTERNAL_MESSAGES =

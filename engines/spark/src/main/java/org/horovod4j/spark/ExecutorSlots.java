@@ -3,6 +3,7 @@ package org.horovod4j.spark;
 import org.apache.spark.SparkContext;
 import org.apache.spark.status.api.v1.ExecutorSummary;
 import org.horovod4j.ConfigurationException;
+import org.horovod4j.launcher.LaunchException;
 import org.horovod4j.text.DurationFormat;
 import org.horovod4j.text.MessageText;
 
@@ -58,6 +59,17 @@ record ExecutorSlots(List<ExecutorSummary> executors) {
             Thread.sleep(POLL_MILLIS);
             now = of(spark);
         }
+    }
+
+    /// Whether an executor can run several tasks at once. Waits until Spark has slots for all ranks.
+    static boolean areShared(SparkContext spark, int ranks, Duration limit) {
+        try {
+            await(spark, ranks, limit);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LaunchException("the thread that launched the job was interrupted", e);
+        }
+        return of(spark).executors.stream().anyMatch(executor -> executor.maxTasks() > 1);
     }
 
     private ConfigurationException tooFew(int ranks, Duration limit, SparkContext spark) {

@@ -58,6 +58,7 @@ public final class HvdSpark {
     private final int ranks;
     private final Map<String, String> options = new HashMap<>();
     private ProcessRank.@Nullable JvmOptions processOptions;
+    private boolean isProcessIfShared;
     private int firstPort;
     private int minRanks;
     private int maxRanks;
@@ -167,6 +168,15 @@ public final class HvdSpark {
     public HvdSpark processes(String... jvmOptions) {
         processOptions = new ProcessRank.JvmOptions(List.of(jvmOptions));
         return this;
+    }
+
+    /// Runs each rank in a process of its own if an executor has several slots, and in the executor's
+    /// JVM otherwise: for code that cannot run twice in one JVM.
+    ///
+    /// @param jvmOptions options of these JVMs, as in [#processes]
+    public HvdSpark processesIfShared(String... jvmOptions) {
+        isProcessIfShared = true;
+        return processes(jvmOptions);
     }
 
     /// The first of three consecutive ports at which the driver listens, if a firewall protects it.
@@ -298,6 +308,10 @@ public final class HvdSpark {
 
     private RunSettings settings() {
         Map<String, String> all = RunSettings.options(System.getenv(), options, spark.getConf());
-        return new RunSettings(spark, all, JobSettings.of(all), processOptions, firstPort, printer);
+        JobSettings job = JobSettings.of(all);
+        boolean runsProcesses =
+                !isProcessIfShared || ExecutorSlots.areShared(spark, ranks, job.startTimeout());
+        return new RunSettings(
+                spark, all, job, runsProcesses ? processOptions : null, firstPort, printer);
     }
 }

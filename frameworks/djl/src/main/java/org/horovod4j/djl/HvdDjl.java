@@ -41,8 +41,12 @@ public final class HvdDjl {
     ///
     /// @throws ConfigurationException when this host has more ranks than GPUs otherwise
     public static Device device() {
-        Engine engine = Engine.getInstance();
-        return device(engine.getEngineName(), engine.getGpuCount(), Hvd.communicator());
+        return device(Engine.getInstance(), Hvd.communicator());
+    }
+
+    /// The device of this rank of `communicator`, as [#device()] chooses it.
+    public static Device device(Engine engine, Communicator communicator) {
+        return device(engine.getEngineName(), engine.getGpuCount(), communicator);
     }
 
     static Device device(String engineName, int gpus, Communicator communicator) {

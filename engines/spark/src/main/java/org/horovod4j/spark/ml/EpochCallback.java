@@ -1,0 +1,15 @@
+package org.horovod4j.spark.ml;
+
+import org.horovod4j.Communicator;
+
+import java.io.Serializable;
+import java.util.Map;
+
+/// Called on all ranks after each epoch. Spark serializes it.
+@FunctionalInterface
+public interface EpochCallback extends Serializable {
+    /// @param epoch from 1
+    /// @param metrics of all ranks, such as `loss` and `val_loss`; the same on all ranks
+    void epochDone(Communicator communicator, int epoch, Map<String, Double> metrics)
+            throws Exception;
+}
