@@ -18,7 +18,7 @@ import org.horovod4j.spark.djl.DjlEstimator.Creator;
 import org.horovod4j.spark.djl.DjlEstimator.OptimizerCreator;
 import org.horovod4j.spark.ml.NetworkFramework;
 import org.horovod4j.spark.ml.NetworkPredictor;
-import org.horovod4j.spark.ml.NetworkTraining;
+import org.horovod4j.spark.ml.RankTraining;
 import org.horovod4j.spark.ml.TrainingSetup;
 import org.jspecify.annotations.Nullable;
 
@@ -52,14 +52,14 @@ record DjlNetwork(
             implements Serializable {}
 
     @Override
-    public NetworkTraining start(TrainingSetup setup) {
+    public RankTraining start(TrainingSetup setup) {
         if (training == null) {
             throw new IllegalStateException("a network for inference");
         }
         Communicator communicator = setup.communicator();
         limitThreads(communicator.localSize());
         checkInputShape(setup.featureWidth());
-        return new DjlTraining(this, training, setup, device(communicator));
+        return new DjlRankTraining(this, training, setup, device(communicator));
     }
 
     @Override

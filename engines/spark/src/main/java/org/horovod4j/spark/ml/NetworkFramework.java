@@ -7,9 +7,9 @@ import java.nio.file.Path;
 /// Deeplearning4j. Spark serializes it.
 public interface NetworkFramework extends Serializable {
     /// Starts a training on this rank. All ranks call this.
-    NetworkTraining start(TrainingSetup setup) throws Exception;
+    RankTraining start(TrainingSetup setup) throws Exception;
 
-    /// Loads a network that [NetworkTraining#saveNetwork] has saved, for inference. Needs no ranks.
+    /// Loads a network that [RankTraining#saveNetwork] has saved, for inference. Needs no ranks.
     ///
     /// @param folder with the files
     NetworkPredictor load(Path folder) throws Exception;

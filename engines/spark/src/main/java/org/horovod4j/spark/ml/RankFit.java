@@ -8,9 +8,9 @@ import org.horovod4j.spark.HvdSpark;
 import org.horovod4j.spark.data.Batch;
 import org.horovod4j.spark.data.EpochBatches;
 import org.horovod4j.spark.data.RankReader;
-import org.horovod4j.spark.ml.NetworkTraining.Part;
-import org.horovod4j.spark.ml.NetworkTraining.StepWeights;
-import org.horovod4j.spark.ml.NetworkTraining.TrainingRows;
+import org.horovod4j.spark.ml.RankTraining.Part;
+import org.horovod4j.spark.ml.RankTraining.StepWeights;
+import org.horovod4j.spark.ml.RankTraining.TrainingRows;
 import org.horovod4j.training.MetricTotals;
 import org.horovod4j.training.TrainingProgress;
 import org.jspecify.annotations.Nullable;
@@ -85,7 +85,7 @@ final class RankFit {
                         plan.epochs(),
                         plan.seed(),
                         checkpoints);
-        try (NetworkTraining network = plan.framework().start(setup)) {
+        try (RankTraining network = plan.framework().start(setup)) {
             int done = network.resume();
             restoreHistory(done);
             train(network, done, checkpoints);
@@ -105,7 +105,7 @@ final class RankFit {
         }
     }
 
-    private void train(NetworkTraining network, int done, Path checkpoints) throws Exception {
+    private void train(RankTraining network, int done, Path checkpoints) throws Exception {
         TrainingProgress progress = progress();
         progress.resumeAt(done);
         for (int epoch = done; epoch < plan.epochs() && !shouldStop(); epoch++) {
@@ -147,7 +147,7 @@ final class RankFit {
     }
 
     private void trainEpoch(
-            NetworkTraining network,
+            RankTraining network,
             int epoch,
             TrainingProgress progress,
             Map<String, Double> metrics)
@@ -173,7 +173,7 @@ final class RankFit {
         addMetrics("", totals, network.metrics(Part.TRAINING), metrics);
     }
 
-    private void validate(NetworkTraining network, Map<String, Double> metrics) throws Exception {
+    private void validate(RankTraining network, Map<String, Double> metrics) throws Exception {
         if (validation == null) {
             return;
         }
@@ -270,7 +270,7 @@ final class RankFit {
                 Math.ceilDiv(plan.data().training().rows() - rank, communicator.size()));
     }
 
-    private void keepBest(NetworkTraining network) throws Exception {
+    private void keepBest(RankTraining network) throws Exception {
         NetworkFiles files = saved(network);
         best = files;
         if (runFolder != null) {
@@ -278,7 +278,7 @@ final class RankFit {
         }
     }
 
-    private NetworkFiles saved(NetworkTraining network) throws Exception {
+    private NetworkFiles saved(RankTraining network) throws Exception {
         Path folder = local.resolve("network");
         LocalFolder.delete(folder);
         Files.createDirectory(folder);
@@ -287,7 +287,7 @@ final class RankFit {
     }
 
     /// The history comes first: a checkpoint without its history would lose the best epoch.
-    private void saveCheckpoint(NetworkTraining network, Path checkpoints) throws Exception {
+    private void saveCheckpoint(RankTraining network, Path checkpoints) throws Exception {
         if (plan.runFolder() == null) {
             return;
         }
@@ -299,7 +299,7 @@ final class RankFit {
     }
 
     /// The network of the best epoch, with early stopping; otherwise that of the last one.
-    private NetworkFiles trained(NetworkTraining network) throws Exception {
+    private NetworkFiles trained(RankTraining network) throws Exception {
         NetworkFiles kept = best;
         return kept == null || kept.byName().isEmpty() ? saved(network) : kept;
     }

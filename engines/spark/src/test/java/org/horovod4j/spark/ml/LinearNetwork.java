@@ -23,7 +23,7 @@ record LinearNetwork() implements NetworkFramework {
     private static final String FILE = "weights";
 
     @Override
-    public NetworkTraining start(TrainingSetup setup) {
+    public RankTraining start(TrainingSetup setup) {
         return new Training(setup, new double[setup.featureWidth()]);
     }
 
@@ -66,7 +66,7 @@ record LinearNetwork() implements NetworkFramework {
                 .toArray();
     }
 
-    private static final class Training implements NetworkTraining {
+    private static final class Training implements RankTraining {
         private final Communicator communicator;
         private final Path checkpoints;
         private final double[] weights;

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /// A training on one rank, step by step. All ranks call the same methods in the same order.
-public interface NetworkTraining extends AutoCloseable {
+public interface RankTraining extends AutoCloseable {
     /// Restores the newest checkpoint of rank 0, if there is one, and gives all ranks the state of
     /// rank 0.
     ///

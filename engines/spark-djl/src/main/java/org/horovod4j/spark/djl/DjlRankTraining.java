@@ -18,7 +18,7 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.djl.DistributedOptimizer;
 import org.horovod4j.djl.training.Checkpoints;
 import org.horovod4j.djl.training.MetricAverage;
-import org.horovod4j.spark.ml.NetworkTraining;
+import org.horovod4j.spark.ml.RankTraining;
 import org.horovod4j.spark.ml.TrainingSetup;
 
 import java.io.IOException;
@@ -30,7 +30,7 @@ import java.util.List;
 import java.util.Map;
 
 /// The training of a network of DJL on one rank.
-final class DjlTraining implements NetworkTraining {
+final class DjlRankTraining implements RankTraining {
     private static final int CHECKPOINTS = 2;
 
     private final DjlNetwork network;
@@ -41,7 +41,7 @@ final class DjlTraining implements NetworkTraining {
     private final MetricAverage metricAverage;
     private final List<Evaluator> evaluators;
 
-    DjlTraining(
+    DjlRankTraining(
             DjlNetwork network, DjlNetwork.Training training, TrainingSetup setup, Device device) {
         this.network = network;
         this.labelWidth = setup.labelWidth();
