@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -21,7 +22,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Compiles and runs the programs of `docs/kotlin-scala.md`.
+/// Compiles and runs the programs of `docs/kotlin-scala.md`, and compiles the one of `docs/spark.md`.
 ///
 /// The profile `slow` puts both compilers on the class path of the tests.
 @Tag("slow")
@@ -64,9 +65,10 @@ class OtherLanguagesIT {
             return section.group();
         }
 
-        private List<MatchResult> blocks() throws IOException {
+        /// The blocks of a text that begin with the name of a file.
+        private List<MatchResult> blocks(String text) {
             return Pattern.compile("(?s)```%s\\n// (\\S+)\\n(.*?)```".formatted(fence()))
-                    .matcher(section())
+                    .matcher(text)
                     .results()
                     .toList();
         }
@@ -77,7 +79,9 @@ class OtherLanguagesIT {
     @ParameterizedTest
     @EnumSource
     void programsOfThePagePrintWhatItShows(Language language) throws Exception {
-        Path classes = compile(language);
+        List<MatchResult> blocks = language.blocks(language.section());
+        assertThat(blocks).hasSizeGreaterThan(1);
+        Path classes = compile(language, blocks);
         String classPath = TestJvm.CLASS_PATH + File.pathSeparator + classes;
 
         List<MatchResult> commands = COMMAND.matcher(language.section()).results().toList();
@@ -93,12 +97,19 @@ class OtherLanguagesIT {
         }
     }
 
-    private Path compile(Language language) throws Exception {
+    /// Programs of Scala use Spark's estimators as Java does.
+    @Test
+    void estimatorOfThePageAboutSparkCompiles() throws Exception {
+        List<MatchResult> blocks =
+                Language.SCALA.blocks(Files.readString(Path.of("../docs/spark.md")));
+        assertThat(blocks).hasSize(1);
+        assertThat(compile(Language.SCALA, blocks)).isDirectoryContaining("glob:**.class");
+    }
+
+    private Path compile(Language language, List<MatchResult> blocks) throws Exception {
         Path classes = Files.createDirectory(folder.resolve("classes"));
         List<String> arguments = new ArrayList<>(List.of(language.flags.split(" ", -1)));
         arguments.addAll(List.of("-classpath", TestJvm.CLASS_PATH, "-d", classes.toString()));
-        List<MatchResult> blocks = language.blocks();
-        assertThat(blocks).hasSizeGreaterThan(1);
         for (MatchResult block : blocks) {
             Path source = Files.writeString(folder.resolve(block.group(1)), block.group(2));
             arguments.add(source.toString());
