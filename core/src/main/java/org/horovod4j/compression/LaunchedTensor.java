@@ -42,9 +42,12 @@ final class LaunchedTensor implements Handle<Tensor> {
             DeviceEvent pending = event;
             if (pending != null && pending.isComplete()) {
                 event = null;
-                Reference.reachabilityFence(used);
-                used = null;
-                pending.release();
+                try {
+                    pending.release();
+                } finally {
+                    Reference.reachabilityFence(used);
+                    used = null;
+                }
             }
             return event == null;
         } finally {

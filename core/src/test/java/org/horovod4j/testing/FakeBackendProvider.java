@@ -9,6 +9,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
@@ -231,9 +232,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
     }
 
     private class FakeBackend
-            implements DeviceBackend,
-                    DeviceBackend.SupportsAllreduce,
-                    DeviceBackend.SupportsBroadcast {
+            implements DeviceBackend, Backend.SupportsAllreduce, Backend.SupportsBroadcast {
         final DeviceContext context;
         final int rank;
         private final FakeGroup group;
@@ -383,7 +382,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
     }
 
     private final class ScatteringBackend extends FakeBackend
-            implements DeviceBackend.SupportsReducescatter, DeviceBackend.SupportsAllgather {
+            implements Backend.SupportsReducescatter, Backend.SupportsAllgather {
         ScatteringBackend(DeviceContext context, FakeGroup group) {
             super(context, group);
         }

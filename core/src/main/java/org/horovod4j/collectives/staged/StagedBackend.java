@@ -6,6 +6,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
@@ -30,12 +31,12 @@ import java.util.List;
 /// The calling thread waits for copies and ranks. Only the last copy up of an allreduce runs on.
 public final class StagedBackend
         implements DeviceBackend,
-                DeviceBackend.SupportsAllreduce,
-                DeviceBackend.SupportsAdasum,
-                DeviceBackend.SupportsReducescatter,
-                DeviceBackend.SupportsAllgather,
-                DeviceBackend.SupportsBroadcast,
-                DeviceBackend.SupportsAlltoall {
+                Backend.SupportsAllreduce,
+                Backend.SupportsAdasum,
+                Backend.SupportsReducescatter,
+                Backend.SupportsAllgather,
+                Backend.SupportsBroadcast,
+                Backend.SupportsAlltoall {
     /// Large enough for full speed of the copies, small enough for the caches of the CPU.
     static final long CHUNK_BYTES = 4L * 1024 * 1024;
 

@@ -6,6 +6,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.AdasumTree;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
@@ -35,12 +36,12 @@ import java.util.concurrent.locks.LockSupport;
 /// it pays for the few ranks that share a GPU.
 final class CudaIpcBackend
         implements DeviceBackend,
-                DeviceBackend.SupportsAllreduce,
-                DeviceBackend.SupportsAdasum,
-                DeviceBackend.SupportsReducescatter,
-                DeviceBackend.SupportsAllgather,
-                DeviceBackend.SupportsBroadcast,
-                DeviceBackend.SupportsAlltoall {
+                Backend.SupportsAllreduce,
+                Backend.SupportsAdasum,
+                Backend.SupportsReducescatter,
+                Backend.SupportsAllgather,
+                Backend.SupportsBroadcast,
+                Backend.SupportsAlltoall {
     /// How long [#close] waits for the work of the device. Other ranks are a kernel behind at most.
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
 

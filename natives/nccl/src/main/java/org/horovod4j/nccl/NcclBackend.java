@@ -6,6 +6,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
@@ -25,11 +26,11 @@ import java.util.List;
 /// | alltoall                            | `ncclSend` and `ncclRecv`                            |
 final class NcclBackend
         implements DeviceBackend,
-                DeviceBackend.SupportsAllreduce,
-                DeviceBackend.SupportsReducescatter,
-                DeviceBackend.SupportsAllgather,
-                DeviceBackend.SupportsBroadcast,
-                DeviceBackend.SupportsAlltoall {
+                Backend.SupportsAllreduce,
+                Backend.SupportsReducescatter,
+                Backend.SupportsAllgather,
+                Backend.SupportsBroadcast,
+                Backend.SupportsAlltoall {
     private final LibNccl nccl;
     private final DeviceContext context;
     private final DeviceDriver driver;

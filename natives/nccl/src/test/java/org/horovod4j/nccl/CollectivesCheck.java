@@ -13,6 +13,7 @@ import org.horovod4j.ReducescatterOptions;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
@@ -128,7 +129,7 @@ public final class CollectivesCheck implements AutoCloseable {
         }
         allreduce(DataType.FLOAT32, DataType.FLOAT16, ReduceOp.AVERAGE, Scale.NONE, 5, 1000);
         allreduce(DataType.FLOAT64, DataType.BFLOAT16, ReduceOp.SUM, new Scale(0.5, 2.0), 5, 1000);
-        if (backend instanceof DeviceBackend.SupportsAdasum adasum) {
+        if (backend instanceof Backend.SupportsAdasum adasum) {
             for (DataType dataType : DataType.values()) {
                 if (dataType.isFloatingPoint()) {
                     adasum(adasum, dataType, dataType, 1, 1000, 0, 2048, 5000);
@@ -146,7 +147,7 @@ public final class CollectivesCheck implements AutoCloseable {
         allreduce(
                 DataType.FLOAT32, DataType.FLOAT32, ReduceOp.SUM, Scale.NONE, count / 2, 5, count);
         reducescatter(DataType.FLOAT32, ReduceOp.SUM, Scale.NONE, count, 5);
-        if (backend instanceof DeviceBackend.SupportsAdasum adasum) {
+        if (backend instanceof Backend.SupportsAdasum adasum) {
             adasum(adasum, DataType.FLOAT32, DataType.FLOAT32, count);
             adasum(adasum, DataType.FLOAT32, DataType.FLOAT16, 3L * count);
         }
@@ -220,7 +221,7 @@ public final class CollectivesCheck implements AutoCloseable {
                             AllreduceOptions.of(op).withScale(scale)));
         }
         communicator.barrier();
-        ((DeviceBackend.SupportsAllreduce) backend).allreduce(fused, op, scale, size);
+        ((Backend.SupportsAllreduce) backend).allreduce(fused, op, scale, size);
         for (int i = 0; i < counts.length; i++) {
             String what = "allreduce %s %s".formatted(op, Arrays.toString(counts));
             if (op == ReduceOp.AVERAGE && Integer.bitCount(size) > 1) {
@@ -232,10 +233,7 @@ public final class CollectivesCheck implements AutoCloseable {
     }
 
     private void adasum(
-            DeviceBackend.SupportsAdasum adasum,
-            DataType dataType,
-            DataType wireType,
-            long... counts) {
+            Backend.SupportsAdasum adasum, DataType dataType, DataType wireType, long... counts) {
         FusedTensors fused = new FusedTensors(dataType, wireType, counts);
         List<Tensor> expected = new ArrayList<>();
         List<Tensor> tensors = new ArrayList<>();
@@ -280,7 +278,7 @@ public final class CollectivesCheck implements AutoCloseable {
                             ReducescatterOptions.of(op).withScale(scale)));
         }
         communicator.barrier();
-        ((DeviceBackend.SupportsReducescatter) backend).reducescatter(fused, op, scale, size);
+        ((Backend.SupportsReducescatter) backend).reducescatter(fused, op, scale, size);
         for (int i = 0; i < rows.length; i++) {
             String what = "reducescatter %s %s".formatted(op, Arrays.toString(rows));
             if (op == ReduceOp.AVERAGE && Integer.bitCount(size) > 1) {
@@ -306,14 +304,13 @@ public final class CollectivesCheck implements AutoCloseable {
             Tensor expected =
                     communicator.allgather("expected", Tensor.of(mine, dataType, rows[rank], 3));
             communicator.barrier();
-            ((DeviceBackend.SupportsAllgather) backend)
-                    .allgather(List.of(input), List.of(output), table);
+            ((Backend.SupportsAllgather) backend).allgather(List.of(input), List.of(output), table);
             assertEqual("allgather", expected, output);
         }
         for (int root = 0; root < size; root++) {
             Tensor tensor = upload(values(dataType, 1001, rank), dataType, Shape.of(1001));
             communicator.barrier();
-            ((DeviceBackend.SupportsBroadcast) backend).broadcast(tensor, root);
+            ((Backend.SupportsBroadcast) backend).broadcast(tensor, root);
             assertEqual("broadcast", Tensor.of(values(dataType, 1001, root), dataType), tensor);
         }
         // rank r sends r + 2 k rows to rank k
@@ -338,7 +335,7 @@ public final class CollectivesCheck implements AutoCloseable {
             Arrays.setAll(rows[from], to -> sender + 2L * to);
         }
         communicator.barrier();
-        ((DeviceBackend.SupportsAlltoall) backend).alltoall(input, output, rows);
+        ((Backend.SupportsAlltoall) backend).alltoall(input, output, rows);
         assertEqual("alltoall", expected, output);
     }
 

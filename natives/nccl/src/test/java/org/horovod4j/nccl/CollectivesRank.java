@@ -10,6 +10,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceDriver;
@@ -99,8 +100,7 @@ final class CollectivesRank {
         for (int round = -micros.length; round < micros.length; round++) {
             Hvd.barrier();
             long start = System.nanoTime();
-            ((DeviceBackend.SupportsAllreduce) backend)
-                    .allreduce(fused, ReduceOp.SUM, Scale.NONE, size);
+            ((Backend.SupportsAllreduce) backend).allreduce(fused, ReduceOp.SUM, Scale.NONE, size);
             check.await();
             if (round >= 0) {
                 micros[round] = (System.nanoTime() - start) / 1e3;
@@ -175,7 +175,7 @@ final class CollectivesRank {
         Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(1_000_000));
         FusedTensors fused = new FusedTensors(DataType.FLOAT32, 1_000_000);
         fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
-        DeviceBackend.SupportsAllreduce allreduce = (DeviceBackend.SupportsAllreduce) backend;
+        Backend.SupportsAllreduce allreduce = (Backend.SupportsAllreduce) backend;
         allreduce.allreduce(fused, ReduceOp.SUM, Scale.NONE, size);
         check.await();
         Hvd.barrier();
