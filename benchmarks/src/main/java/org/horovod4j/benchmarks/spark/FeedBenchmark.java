@@ -23,16 +23,16 @@ import org.horovod4j.spark.data.ReadOptions;
 import org.horovod4j.spark.data.Store;
 import org.horovod4j.spark.data.StoredData;
 import org.horovod4j.spark.data.WriteOptions;
+import org.jspecify.annotations.Nullable;
 
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Random;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -45,10 +45,6 @@ public final class FeedBenchmark {
     private static final int RANKS = 2;
     private static final int COLUMNS = 32;
     private static final int BATCH = 1024;
-
-    private static final String ROWS = "Dataset.rdd()";
-    private static final String FILTERED = ", filtered";
-    private static final String FILTERED_ROWS = ROWS + FILTERED;
 
     /// Rounds that are not counted: the JIT compiler needs them.
     private static final int WARM_UP = 2;
@@ -68,10 +64,16 @@ public final class FeedBenchmark {
     /// @param sum of the first column, which shows that all rows came
     record Pass(double seconds, double sum) implements Serializable {}
 
-    private interface Way {
-        List<Pass> run();
-    }
+    /// A way to get the values.
+    ///
+    /// @param baseline the way that it is compared with; null for itself
+    /// @param seconds of each round
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Way(
+            String name, @Nullable Way baseline, double[] seconds, Supplier<List<Pass>> run) {}
 
+    /// Measures, and prints a table.
+    ///
     /// @param arguments a folder for the data, the number of rows, of rounds, and the seed of the order
     public static void main(String[] arguments) {
         SparkSession spark = SparkSession.builder().getOrCreate();
@@ -98,37 +100,58 @@ public final class FeedBenchmark {
                                         .as("x")),
                         List.of(ColumnRequest.of("x")),
                         WriteOptions.forRanks(RANKS));
-        Map<String, Way> ways = new LinkedHashMap<>();
-        ways.put(ROWS, () -> ofRows(dataset));
-        ways.put("DatasetBatches", () -> ofBatches(dataset));
-        ways.put("Store, files", () -> ofStore(data, false));
-        ways.put("Store, memory", () -> ofStore(data, true));
-        ways.put(FILTERED_ROWS, () -> ofRows(filtered));
-        ways.put("DatasetBatches" + FILTERED, () -> ofBatches(filtered));
-
-        Map<String, double[]> seconds = new LinkedHashMap<>();
-        ways.keySet().forEach(name -> seconds.put(name, new double[rounds]));
+        Way ofRows = new Way("Dataset.rdd()", null, new double[rounds], () -> ofRows(dataset));
+        Way ofFiltered =
+                new Way(
+                        "Dataset.rdd(), filtered",
+                        null,
+                        new double[rounds],
+                        () -> ofRows(filtered));
+        List<Way> ways =
+                List.of(
+                        ofRows,
+                        new Way(
+                                "DatasetBatches",
+                                ofRows,
+                                new double[rounds],
+                                () -> ofBatches(dataset)),
+                        new Way(
+                                "Store, files",
+                                ofRows,
+                                new double[rounds],
+                                () -> ofStore(data, false)),
+                        new Way(
+                                "Store, memory",
+                                ofRows,
+                                new double[rounds],
+                                () -> ofStore(data, true)),
+                        ofFiltered,
+                        new Way(
+                                "DatasetBatches, filtered",
+                                ofFiltered,
+                                new double[rounds],
+                                () -> ofBatches(filtered)));
         double expected = Double.NaN;
         for (int round = -WARM_UP; round < rounds; round++) {
-            List<String> order = new ArrayList<>(ways.keySet());
+            List<Way> order = new ArrayList<>(ways);
             Collections.shuffle(order, random);
-            for (String name : order) {
-                List<Pass> passes = ways.get(name).run();
+            for (Way way : order) {
+                List<Pass> passes = way.run().get();
                 double sum = passes.stream().mapToDouble(Pass::sum).sum();
                 if (Double.isNaN(expected)) {
                     expected = sum;
                 } else if (Math.abs(sum - expected) > 1e-9 * rows) {
                     throw new IllegalStateException(
-                            "%s: the sum is %s, and not %s".formatted(name, sum, expected));
+                            "%s: the sum is %s, and not %s".formatted(way.name(), sum, expected));
                 }
                 double slowest = passes.stream().mapToDouble(Pass::seconds).max().orElseThrow();
-                System.out.printf(Locale.ROOT, "round %d: %s %.3f s%n", round, name, slowest);
+                System.out.printf(Locale.ROOT, "round %d: %s %.3f s%n", round, way.name(), slowest);
                 if (round >= 0) {
-                    seconds.get(name)[round] = slowest;
+                    way.seconds()[round] = slowest;
                 }
             }
         }
-        System.out.println(table(seconds));
+        System.out.println(table(ways));
         store.remove(data);
     }
 
@@ -138,19 +161,19 @@ public final class FeedBenchmark {
                 .toArray(org.apache.spark.sql.Column[]::new);
     }
 
-    private String table(Map<String, double[]> seconds) {
+    private String table(List<Way> ways) {
         Table table = new Table(List.of("way", "s", "million rows/s", "rate / Dataset.rdd()"));
-        seconds.forEach(
-                (name, own) -> {
-                    double[] baseline = seconds.get(name.endsWith(FILTERED) ? FILTERED_ROWS : ROWS);
-                    double[] rates = new double[own.length];
-                    double[] ratios = new double[own.length];
-                    for (int i = 0; i < own.length; i++) {
-                        rates[i] = rows / own[i] / 1e6;
-                        ratios[i] = baseline[i] / own[i];
-                    }
-                    table.add(List.of(name, text(own), text(rates), text(ratios)));
-                });
+        for (Way way : ways) {
+            Way baseline = way.baseline() == null ? way : way.baseline();
+            double[] seconds = way.seconds();
+            double[] rates = new double[seconds.length];
+            double[] ratios = new double[seconds.length];
+            for (int i = 0; i < seconds.length; i++) {
+                rates[i] = rows / seconds[i] / 1e6;
+                ratios[i] = baseline.seconds()[i] / seconds[i];
+            }
+            table.add(List.of(way.name(), text(seconds), text(rates), text(ratios)));
+        }
         return table.toMarkdown();
     }
 

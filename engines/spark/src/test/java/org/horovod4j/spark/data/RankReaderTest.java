@@ -97,7 +97,7 @@ class RankReaderTest {
             float[] x = batch.floats("x");
             assertThat(own).hasSize(batch.rows());
             for (int i = 0; i < own.length; i++) {
-                assertThat(x[2 * i]).isEqualTo(own[i]);
+                assertThat(x[2 * i]).isEqualTo((float) own[i]);
                 assertThat(x[2 * i + 1]).isEqualTo(own[i] + 0.5f);
                 ids.add(own[i]);
             }
