@@ -60,6 +60,8 @@ public final class DjlEstimator extends HvdEstimator<DjlEstimator, DjlModel> {
     /// Creates the optimizer on a rank. Spark serializes it.
     @FunctionalInterface
     public interface OptimizerCreator extends Serializable {
+        /// Creates the optimizer of one rank.
+        ///
         /// @param setup has the number of ranks and steps, for the learning rate
         Optimizer create(TrainingSetup setup);
     }

@@ -8,6 +8,8 @@ import java.util.Map;
 /// Called on all ranks after each epoch. Spark serializes it.
 @FunctionalInterface
 public interface EpochCallback extends Serializable {
+    /// Called on this rank when it has completed an epoch.
+    ///
     /// @param epoch from 1
     /// @param metrics of all ranks, such as `loss` and `val_loss`; the same on all ranks
     void epochDone(Communicator communicator, int epoch, Map<String, Double> metrics)

@@ -44,10 +44,10 @@ final class FeatureColumns {
         }
     }
 
-    /// Reads the columns of a row, one after the other, into `target`.
+    /// Reads the columns of a row, one after the other.
     ///
-    /// @param target null for the first row, whose width is not known
-    /// @return the width: how many numbers the row has
+    /// @param sized the array to fill; null for the first row, whose number of features is not known
+    /// @return that array, or a new one
     static float[] read(Row row, int[] columns, float @Nullable [] sized) {
         float[] target = sized == null ? new float[width(row, columns)] : sized;
         int at = 0;

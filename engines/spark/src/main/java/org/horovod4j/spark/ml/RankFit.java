@@ -1,6 +1,5 @@
 package org.horovod4j.spark.ml;
 
-import org.apache.hadoop.conf.Configuration;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.ReduceOp;
@@ -56,7 +55,7 @@ final class RankFit {
         this.runFolder =
                 plan.runFolder() == null || communicator.rank() != 0
                         ? null
-                        : new RunFolder(plan.runFolder(), new Configuration());
+                        : new RunFolder(plan.runFolder());
         this.stopping =
                 plan.patience() == 0 ? null : new EarlyStopping(plan.monitor(), plan.patience());
         this.steps = Math.ceilDiv(rowsOfRank(0), plan.batchSize()); // rank 0 has the most rows

@@ -5,6 +5,8 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.deploy.SparkHadoopUtil;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -33,9 +35,18 @@ final class RunFolder {
     private final FileSystem files;
     private final Path folder;
 
-    RunFolder(String uri, Configuration configuration) throws IOException {
+    RunFolder(String uri) throws IOException {
         this.folder = new Path(uri);
-        this.files = folder.getFileSystem(configuration);
+        this.files = folder.getFileSystem(configuration());
+    }
+
+    /// That of the executor, with its settings `spark.hadoop.…`. A process of a rank has the files of
+    /// its class path alone.
+    private static Configuration configuration() {
+        SparkEnv executor = SparkEnv.get();
+        return executor == null
+                ? SparkHadoopUtil.get().conf()
+                : SparkHadoopUtil.get().newConfiguration(executor.conf());
     }
 
     /// Copies the checkpoints to a folder of this machine.
