@@ -35,8 +35,7 @@ public final class EstimatorBenchmark {
                         .add("label", DataTypes.IntegerType, false);
         MapFunction<Long, Row> image =
                 number ->
-                        RowFactory.create(
-                                DigitTraining.image(number), DigitTraining.label(number));
+                        RowFactory.create(DigitTraining.image(number), DigitTraining.label(number));
         Dataset<Row> images = spark.range(rows).map(image, Encoders.row(columns));
         DjlModel _ =
                 new DjlEstimator()
@@ -67,8 +66,7 @@ public final class EstimatorBenchmark {
         }
 
         @Override
-        public void epochDone(
-                Communicator communicator, int epoch, Map<String, Double> metrics) {
+        public void epochDone(Communicator communicator, int epoch, Map<String, Double> metrics) {
             long now = System.nanoTime();
             if (epoch > 1 && communicator.rank() == 0) {
                 DigitTraining.print(rows, now - last);

@@ -146,10 +146,7 @@ final class RankFit {
     }
 
     private void trainEpoch(
-            RankTraining network,
-            int epoch,
-            TrainingProgress progress,
-            Map<String, Double> metrics)
+            RankTraining network, int epoch, TrainingProgress progress, Map<String, Double> metrics)
             throws Exception {
         MetricTotals totals = newTotals();
         try (EpochBatches batches = training.epoch(epoch)) {

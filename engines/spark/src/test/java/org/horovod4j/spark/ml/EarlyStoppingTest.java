@@ -16,8 +16,7 @@ class EarlyStoppingTest {
         "val_Accuracy, 1, 0.5 0.6 0.6 0.9, 3",
         "loss, 1, NaN 3 2, 1",
     })
-    void endsAfterEpochsThatAreNotBetter(
-            String metric, int patience, String values, int expected) {
+    void endsAfterEpochsThatAreNotBetter(String metric, int patience, String values, int expected) {
         EarlyStopping stopping = new EarlyStopping(metric, patience);
         int epoch = 0;
         int ended = 0;

@@ -54,7 +54,10 @@ class FeatureColumnsTest {
     @Test
     void rejectsNullsAndOtherLengths() {
         float[] sized = new float[5];
-        assertThatThrownBy(() -> FeatureColumns.read(row(null, array(1L), true, (short) 1), ALL, sized))
+        assertThatThrownBy(
+                        () ->
+                                FeatureColumns.read(
+                                        row(null, array(1L), true, (short) 1), ALL, sized))
                 .hasMessageContaining("column 'vector' is null in row [null,");
         assertThatThrownBy(
                         () ->
@@ -66,9 +69,14 @@ class FeatureColumnsTest {
         assertThatThrownBy(
                         () ->
                                 FeatureColumns.read(
-                                        row(Vectors.dense(1, 2), array(1L, 2L, 3L, 4L), true, (short) 1),
+                                        row(
+                                                Vectors.dense(1, 2),
+                                                array(1L, 2L, 3L, 4L),
+                                                true,
+                                                (short) 1),
                                         ALL,
                                         sized))
-                .hasMessageContaining("a row has 6 features or more, and the rows before it have 5");
+                .hasMessageContaining(
+                        "a row has 6 features or more, and the rows before it have 5");
     }
 }
