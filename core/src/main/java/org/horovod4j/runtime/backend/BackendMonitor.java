@@ -201,7 +201,7 @@ public final class BackendMonitor {
             return failed;
         }
         HorovodException explained = state.explain(failed, LOSS_REPORT_TIMEOUT);
-        if (explained != failed) {
+        if (!explained.equals(failed)) {
             explained.addSuppressed(failed);
         }
         return explained;
