@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
@@ -29,7 +30,7 @@ import java.util.jar.JarOutputStream;
 @Timeout(120)
 class JobFileIT {
     @TempDir private Path folder;
-    private Process horovodrun;
+    private final List<Process> started = new ArrayList<>();
 
     /// The program that is submitted.
     public static final class Train {
@@ -83,13 +84,17 @@ class JobFileIT {
 
     @AfterEach
     void stop() {
-        if (horovodrun != null) {
+        for (Process horovodrun : started) {
             horovodrun.descendants().forEach(ProcessHandle::destroyForcibly);
             horovodrun.destroyForcibly();
         }
     }
 
-    private Path start(String arguments) throws IOException {
+    private Path output() {
+        return folder.resolve("output");
+    }
+
+    private Process start(String arguments) throws IOException {
         Path job =
                 Files.writeString(
                         folder.resolve("job.yml"),
@@ -114,22 +119,23 @@ class JobFileIT {
                                         TestCluster.folders(),
                                         folder.resolve("train.jar"),
                                         arguments));
-        Path output = folder.resolve("output");
         ProcessBuilder builder =
                 new ProcessBuilder(
                         TestJvm.of(HorovodRun.class, "--job", job.toString()).shortLived().words());
         builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
-        horovodrun = builder.redirectErrorStream(true).redirectOutput(output.toFile()).start();
-        return output;
+        Process horovodrun =
+                builder.redirectErrorStream(true).redirectOutput(output().toFile()).start();
+        started.add(horovodrun);
+        return horovodrun;
     }
 
     @Test
     void aJobFileSubmitsTheProgramWithItsRanksAndVariables() throws Exception {
-        Path output = start("");
+        Process horovodrun = start("");
 
         int code = horovodrun.waitFor();
 
-        String text = Files.readString(output, UTF_8);
+        String text = Files.readString(output(), UTF_8);
         assertThat(text)
                 .contains("[0]<stdout>:from a file 0 of 2, some data, ")
                 .contains("[1]<stdout>:from a file 1 of 2, some data, ");
@@ -139,17 +145,17 @@ class JobFileIT {
     @Test
     @Tag("slow")
     void aSignalEndsTheApplication() throws Exception {
-        Path output = start("--wait");
+        Process horovodrun = start("--wait");
         await().atMost(Duration.ofMinutes(1))
                 .until(
                         () ->
-                                Files.readString(output)
+                                Files.readString(output())
                                                 .lines()
                                                 .filter(it -> it.contains("some data"))
                                                 .count()
                                         == 2);
         List<Long> ranks =
-                Files.readString(output)
+                Files.readString(output())
                         .lines()
                         .filter(it -> it.contains("some data"))
                         .map(it -> Long.parseLong(it.replaceFirst(".*, ", "")))
