@@ -47,7 +47,9 @@ final class DjlRankTraining implements RankTraining {
         this.labelWidth = setup.labelWidth();
         this.evaluators = new ArrayList<>(training.evaluators().create());
         this.model = network.newModel(device);
-        model.getNDManager().getEngine().setRandomSeed(Math.toIntExact(setup.seed() & 0x7fffffff));
+        // Ranks start with the parameters of rank 0, and drop out different values.
+        long seed = setup.seed() + setup.communicator().rank();
+        model.getNDManager().getEngine().setRandomSeed((int) (seed & Integer.MAX_VALUE));
         DistributedOptimizer optimizer =
                 DistributedOptimizer.wrap(training.optimizer().create(setup), model.getBlock())
                         .communicator(setup.communicator())
