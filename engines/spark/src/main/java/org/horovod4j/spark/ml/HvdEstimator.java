@@ -35,6 +35,7 @@ import java.util.List;
 ///
 /// @param <E> the subclass
 /// @param <M> the model
+@SuppressWarnings("this-escape") // params of Spark need their owner; they only ask for its uid
 public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdModel<M>>
         extends Estimator<M> implements DefaultParamsWritable {
     private static final long serialVersionUID = 1L;

@@ -36,6 +36,7 @@ import java.util.function.Function;
 /// framework, which it loads without Spark and without Horovod4J.
 ///
 /// @param <M> the subclass
+@SuppressWarnings("this-escape") // params of Spark need their owner; they only ask for its uid
 public abstract class HvdModel<M extends HvdModel<M>> extends Model<M> implements MLWritable {
     private static final long serialVersionUID = 1L;
     private static final String NETWORK = "network";
