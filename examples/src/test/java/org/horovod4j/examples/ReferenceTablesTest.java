@@ -43,7 +43,8 @@ class ReferenceTablesTest {
 
     /// Classes, their package and their artifact.
     private static final Pattern PACKAGE_ROW =
-            Pattern.compile("(?m)^\\| (`[A-Z][^|]*`) \\| `(org\\.horovod4j[^`]*)` \\| (\\w+) \\|$");
+            Pattern.compile(
+                    "(?m)^\\| (`[A-Z][^|]*`) \\| `(org\\.horovod4j[^`]*)` \\| ([\\w-]+) \\|$");
 
     /// In a line of `--help-all` that begins with flags.
     private static final Pattern FLAG =
