@@ -82,6 +82,10 @@ class DistributionIT {
                 .singleElement()
                 .asString()
                 .startsWith("horovod4j-tensorflow-");
+        assertThat(names(root.resolve("lib/dl4j")))
+                .singleElement()
+                .asString()
+                .startsWith("horovod4j-dl4j-");
         assertThat(names(root.resolve("lib/spark")))
                 .hasSize(2)
                 .allMatch(name -> name.startsWith("horovod4j-spark-"))

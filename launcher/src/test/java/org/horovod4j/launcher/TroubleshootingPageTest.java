@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// Compares `docs/troubleshooting.md` with the sources, both ways: the page explains every exception of
-/// the launcher, of a rank that starts and of the adapters to DJL and TensorFlow, and quotes no
+/// the launcher, of a rank that starts and of the adapters to DJL, TensorFlow and DL4J, and quotes no
 /// message that the sources lack. See decision 23.
 class TroubleshootingPageTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -46,6 +46,9 @@ class TroubleshootingPageTest {
     private static final List<Path> TENSORFLOW_SOURCES =
             paths("frameworks/tensorflow/src/main/java");
 
+    /// Sources whose exceptions a DL4J program sees, wrong arguments included.
+    private static final List<Path> DL4J_SOURCES = paths("frameworks/dl4j/src/main/java");
+
     /// Sources whose exceptions a program on a GPU sees.
     private static final List<Path> GPU_SOURCES =
             paths("natives/cuda/src/main/java", "natives/nccl/src/main/java");
@@ -63,6 +66,7 @@ class TroubleshootingPageTest {
                     "frameworks/libtorch/src/main/java",
                     "frameworks/djl/src/main/java",
                     "frameworks/tensorflow/src/main/java",
+                    "frameworks/dl4j/src/main/java",
                     "engines/spark/src/main/java",
                     "engines/spark-djl/src/main/java");
 
@@ -94,6 +98,11 @@ class TroubleshootingPageTest {
     @Test
     void everyExceptionOfTheTensorFlowAdapterHasAnEntry() {
         assertDocumented(SourceMessages.ofLibraryExceptions(TENSORFLOW_SOURCES).stream());
+    }
+
+    @Test
+    void everyExceptionOfTheDl4jAdapterHasAnEntry() {
+        assertDocumented(SourceMessages.ofLibraryExceptions(DL4J_SOURCES).stream());
     }
 
     @Test

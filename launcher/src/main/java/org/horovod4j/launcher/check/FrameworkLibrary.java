@@ -15,16 +15,19 @@ import java.util.Optional;
 record FrameworkLibrary(String framework, String name, List<String> ids) {
     private static final String DJL = "DJL";
     private static final String TENSORFLOW = "TensorFlow Java";
+    private static final String DL4J = "DL4J";
 
     /// The versions that our tests run with.
     static final String TESTED_DJL = "0.35.1";
 
     static final String TESTED_TENSORFLOW = "1.1.0";
+    static final String TESTED_DL4J = "1.0.0-M2.1";
 
     private static final Map<String, Adapter> ADAPTERS =
             Map.of(
                     DJL, new Adapter(OwnModule.DJL, TESTED_DJL),
-                    TENSORFLOW, new Adapter(OwnModule.TENSORFLOW, TESTED_TENSORFLOW));
+                    TENSORFLOW, new Adapter(OwnModule.TENSORFLOW, TESTED_TENSORFLOW),
+                    DL4J, new Adapter(OwnModule.DL4J, TESTED_DL4J));
 
     /// A module of ours for a framework.
     ///
@@ -49,12 +52,21 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
                             "org.tensorflow:libtensorflow",
                             "libtensorflow"),
                     library(
-                            "DL4J",
+                            DL4J,
                             "networks",
                             "org.deeplearning4j:deeplearning4j-nn",
                             "deeplearning4j-nn"),
-                    library("DL4J", "ND4J for CPUs", "org.nd4j:nd4j-native", "nd4j-native"),
-                    library("DL4J", "ND4J for CUDA", "org.nd4j:nd4j-cuda-*", "nd4j-cuda-*"),
+                    library(DL4J, "ND4J for CPUs", "org.nd4j:nd4j-native", "nd4j-native"),
+                    library(
+                            DL4J,
+                            "Keras import",
+                            "org.deeplearning4j:deeplearning4j-modelimport",
+                            "deeplearning4j-modelimport"),
+                    library(
+                            DL4J,
+                            "ND4J for CUDA, which cannot be used yet,",
+                            "org.nd4j:nd4j-cuda-*",
+                            "nd4j-cuda-*"),
                     library(
                             "MXNet",
                             "Scala and Java API",

@@ -13,6 +13,7 @@ import java.util.List;
 record OwnModule(String artifact, String className, String purpose) {
     static final String DJL = "horovod4j-djl";
     static final String TENSORFLOW = "horovod4j-tensorflow";
+    static final String DL4J = "horovod4j-dl4j";
 
     private static final List<OwnModule> ALL =
             List.of(
@@ -35,6 +36,10 @@ record OwnModule(String artifact, String className, String purpose) {
                             TENSORFLOW,
                             "org.horovod4j.tensorflow.HvdTensorFlow",
                             "training with TensorFlow Java"),
+                    new OwnModule(
+                            DL4J,
+                            "org.horovod4j.dl4j.HvdDl4j",
+                            "training with Deeplearning4j, and networks of Keras"),
                     new OwnModule(
                             "horovod4j-spark",
                             "org.horovod4j.spark.HvdSpark",

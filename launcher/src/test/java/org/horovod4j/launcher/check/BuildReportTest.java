@@ -62,7 +62,7 @@ class BuildReportTest {
                         "    [ ] horovod4j-core: collectives\n",
                         "    [ ] DJL: API 0.33.0, PyTorch engine 0.33.0; add horovod4j-djl to train with it\n",
                         "    [ ] TensorFlow Java: API 1.0.0; add horovod4j-tensorflow to train with it\n",
-                        "    [ ] DL4J: networks 1.0.0-M2.1 is there, but Horovod4J has no adapter",
+                        "    [ ] DL4J: networks 1.0.0-M2.1; add horovod4j-dl4j to train with it\n",
                         "    [ ] MXNet\n",
                         "    [X] CPU: all collectives",
                         "    [ ] MISSING: libmissing.so was not found\n");
@@ -98,6 +98,12 @@ class BuildReportTest {
                         "    [X] horovod4j-tensorflow: 1.5 (training with TensorFlow Java)\n",
                         "    [X] TensorFlow Java: API 1.0.0; tested is only %s; "
                                 .formatted(FrameworkLibrary.TESTED_TENSORFLOW));
+        jar("horovod4j-dl4j-1.5.jar", "org/horovod4j/dl4j/HvdDl4j.class", "");
+        jar("deeplearning4j-nn-%s.jar".formatted(FrameworkLibrary.TESTED_DL4J), "x", "");
+        assertThat(report(Map.of(), "java", "-cp", path, "Train"))
+                .contains(
+                        "    [X] DL4J: networks %s; tested\n"
+                                .formatted(FrameworkLibrary.TESTED_DL4J));
     }
 
     /// A test of the module for TensorFlow has the real one.
@@ -116,7 +122,8 @@ class BuildReportTest {
                 .content()
                 .contains(
                         "<djl.version>%s<".formatted(FrameworkLibrary.TESTED_DJL),
-                        "<tensorflow.version>%s<".formatted(FrameworkLibrary.TESTED_TENSORFLOW));
+                        "<tensorflow.version>%s<".formatted(FrameworkLibrary.TESTED_TENSORFLOW),
+                        "<dl4j.version>%s<".formatted(FrameworkLibrary.TESTED_DL4J));
     }
 
     @Test

@@ -1,0 +1,300 @@
+package org.horovod4j.dl4j.keras;
+
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.shade.jackson.core.JsonProcessingException;
+import org.nd4j.shade.jackson.databind.JsonNode;
+import org.nd4j.shade.jackson.databind.ObjectMapper;
+import org.nd4j.shade.jackson.databind.node.ArrayNode;
+import org.nd4j.shade.jackson.databind.node.ObjectNode;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/// The description of a network, its loss and its optimizer, translated to that of Keras 2, which DL4J
+/// reads.
+///
+/// Keras 3 describes data types, initializers, the shapes of inputs and the inputs of layers in another
+/// way than Keras 2.
+final class KerasConfig {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    /// What DL4J reads; the differences within Keras 2 do not matter.
+    private static final String OLD_VERSION = "2.3.1";
+
+    private static final String CLASS_NAME = "class_name";
+    private static final String CONFIG = "config";
+    private static final String NAME = "name";
+    private static final String LAYERS = "layers";
+    private static final String SEQUENTIAL = "Sequential";
+
+    private final Path path;
+    private final boolean isOfKeras3;
+    private final ObjectNode model;
+    private final @Nullable JsonNode loss;
+    private final @Nullable JsonNode optimizer;
+
+    private KerasConfig(
+            Path path,
+            boolean isOfKeras3,
+            ObjectNode model,
+            @Nullable JsonNode loss,
+            @Nullable JsonNode optimizer) {
+        this.path = path;
+        this.isOfKeras3 = isOfKeras3;
+        this.model = model;
+        this.loss = loss;
+        this.optimizer = optimizer;
+    }
+
+    /// A layer.
+    ///
+    /// @param config of this layer alone
+    record LayerConfig(String name, String className, JsonNode config) {
+        /// The names that Keras 2 gives to the weights, in their order. Empty for unknown classes.
+        List<String> weightNames() {
+            return switch (className) {
+                case "Dense", "Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose" ->
+                        List.of("kernel", "bias");
+                case "DepthwiseConv2D" -> List.of("depthwise_kernel", "bias");
+                case "SeparableConv2D" -> List.of("depthwise_kernel", "pointwise_kernel", "bias");
+                case "LSTM", "SimpleRNN" -> List.of("kernel", "recurrent_kernel", "bias");
+                case "Embedding" -> List.of("embeddings");
+                case "PReLU" -> List.of("alpha");
+                case "BatchNormalization" -> {
+                    List<String> names = new ArrayList<>();
+                    if (config.path("scale").asBoolean(true)) {
+                        names.add("gamma");
+                    }
+                    if (config.path("center").asBoolean(true)) {
+                        names.add("beta");
+                    }
+                    names.add("moving_mean");
+                    names.add("moving_variance");
+                    yield names;
+                }
+                default -> List.of();
+            };
+        }
+
+        /// The name in Keras 2 of a weight with this name in Keras 3.
+        String oldName(String newName) {
+            return className.equals("DepthwiseConv2D") && newName.equals("kernel")
+                    ? "depthwise_kernel"
+                    : newName;
+        }
+    }
+
+    static KerasConfig ofHdf5(Path path, String version, String model, @Nullable String training) {
+        boolean isOfKeras3 = version.startsWith("3");
+        ObjectNode described = parse(path, model);
+        JsonNode trained = training == null ? null : parse(path, training);
+        return new KerasConfig(
+                path,
+                isOfKeras3,
+                described,
+                trained == null ? null : trained.get("loss"),
+                trained == null ? null : trained.get("optimizer_config"));
+    }
+
+    static KerasConfig ofZip(Path path, String json) {
+        ObjectNode described = parse(path, json);
+        JsonNode compiled = described.get("compile_config");
+        return new KerasConfig(
+                path,
+                true,
+                described,
+                compiled == null ? null : compiled.get("loss"),
+                compiled == null ? null : compiled.get("optimizer"));
+    }
+
+    private static ObjectNode parse(Path path, String json) {
+        try {
+            if (JSON.readTree(json) instanceof ObjectNode object) {
+                return object;
+            }
+        } catch (JsonProcessingException e) {
+            throw damaged(path, e);
+        }
+        throw damaged(path, null);
+    }
+
+    private static ConfigurationException damaged(Path path, @Nullable Exception cause) {
+        return new ConfigurationException(
+                "the description of the network in %s is not valid JSON, so the file is damaged"
+                        .formatted(path),
+                cause);
+    }
+
+    boolean isOfKeras3() {
+        return isOfKeras3;
+    }
+
+    /// @throws ConfigurationException for a model that is a class of the user
+    boolean isSequential() {
+        String className = model.path(CLASS_NAME).asText();
+        return switch (className) {
+            case SEQUENTIAL -> true;
+            case "Functional", "Model" -> false;
+            default ->
+                    throw new ConfigurationException(
+                            """
+                            %s has a model of class %s, whose layers Keras does not save
+                            Build it with keras.Sequential, or with the functional API."""
+                                    .formatted(path, className));
+        };
+    }
+
+    /// The layers by name.
+    Map<String, LayerConfig> layerConfigs() {
+        Map<String, LayerConfig> layers = new LinkedHashMap<>();
+        for (JsonNode layer : model.path(CONFIG).path(LAYERS)) {
+            String name = layer.path(CONFIG).path(NAME).asText();
+            layers.put(
+                    name,
+                    new LayerConfig(name, layer.path(CLASS_NAME).asText(), layer.path(CONFIG)));
+        }
+        return layers;
+    }
+
+    /// The network as Keras 2 describes it.
+    String modelJson() {
+        ObjectNode translated = JSON.createObjectNode();
+        translated.set(CLASS_NAME, model.path(CLASS_NAME));
+        translated.set(
+                CONFIG, isOfKeras3 ? translatedNetwork(model.path(CONFIG)) : model.path(CONFIG));
+        translated.put("keras_version", OLD_VERSION);
+        translated.put("backend", "tensorflow");
+        return translated.toString();
+    }
+
+    private static ObjectNode translatedNetwork(JsonNode network) {
+        ObjectNode translated = JSON.createObjectNode();
+        translated.set(NAME, network.path(NAME));
+        ArrayNode layers = translated.putArray(LAYERS);
+        network.path(LAYERS).forEach(layer -> layers.add(translatedLayer(layer)));
+        for (String ends : List.of("input_layers", "output_layers")) {
+            if (network.has(ends)) {
+                JsonNode tensors = network.get(ends);
+                ArrayNode list = translated.putArray(ends);
+                // one tensor is not in a list in Keras 3
+                if (tensors.path(0).isTextual()) {
+                    list.add(tensors);
+                } else {
+                    tensors.forEach(list::add);
+                }
+            }
+        }
+        return translated;
+    }
+
+    private static ObjectNode translatedLayer(JsonNode layer) {
+        ObjectNode translated = JSON.createObjectNode();
+        translated.set(CLASS_NAME, layer.path(CLASS_NAME));
+        ObjectNode config = (ObjectNode) translatedValue(layer.path(CONFIG));
+        if (config.has("batch_shape")) {
+            config.set("batch_input_shape", config.remove("batch_shape"));
+        }
+        translated.set(CONFIG, config);
+        if (layer.has("inbound_nodes")) {
+            translated.set(NAME, layer.path(NAME));
+            ArrayNode nodes = translated.putArray("inbound_nodes");
+            for (JsonNode node : layer.path("inbound_nodes")) {
+                ArrayNode inputs = nodes.addArray();
+                addInputs(node.path("args"), inputs);
+            }
+        }
+        return translated;
+    }
+
+    /// `{"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}` becomes
+    /// `["x", 0, 0, {}]`.
+    private static void addInputs(JsonNode value, ArrayNode inputs) {
+        if (value.isArray()) {
+            value.forEach(element -> addInputs(element, inputs));
+        } else if (value.path(CLASS_NAME).asText().equals("__keras_tensor__")) {
+            ArrayNode input = inputs.addArray();
+            value.path(CONFIG).path("keras_history").forEach(input::add);
+            input.addObject();
+        }
+    }
+
+    private static JsonNode translatedValue(JsonNode value) {
+        if (value.isArray()) {
+            ArrayNode list = JSON.createArrayNode();
+            value.forEach(element -> list.add(translatedValue(element)));
+            return list;
+        }
+        if (!value.isObject()) {
+            return value;
+        }
+        if (value.path(CLASS_NAME).asText().equals("DTypePolicy")) {
+            return value.path(CONFIG).path(NAME);
+        }
+        ObjectNode translated = JSON.createObjectNode();
+        value.fields()
+                .forEachRemaining(
+                        field -> {
+                            switch (field.getKey()) {
+                                case "module", "registered_name", "shared_object_id" -> {}
+                                default ->
+                                        translated.set(
+                                                field.getKey(), translatedValue(field.getValue()));
+                            }
+                        });
+        return translated;
+    }
+
+    /// The loss, and an optimizer that is replaced: DL4J does not know those of newer versions.
+    String trainingJson() {
+        ObjectNode training = JSON.createObjectNode();
+        training.set("loss", translatedLoss());
+        ObjectNode replaced = training.putObject("optimizer_config").put(CLASS_NAME, "SGD");
+        replaced.putObject(CONFIG).put("lr", 0.1).put("momentum", 0.0).put("decay", 0.0);
+        return training.toString();
+    }
+
+    private JsonNode translatedLoss() {
+        if (loss == null || loss.isNull()) {
+            throw notCompiled("loss");
+        }
+        if (loss.has(CLASS_NAME)) {
+            if (loss.path(CONFIG).path("from_logits").asBoolean(false)) {
+                throw new ConfigurationException(
+                        """
+                        the loss of %s computes with logits, but that of DL4J with probabilities
+                        Add a softmax or sigmoid layer at the end, and set from_logits=False."""
+                                .formatted(path));
+            }
+            return JSON.getNodeFactory().textNode(snakeCase(loss.path(CLASS_NAME).asText()));
+        }
+        return loss;
+    }
+
+    /// `CategoricalCrossentropy` becomes `categorical_crossentropy`.
+    private static String snakeCase(String name) {
+        return name.replaceAll("(?<=[a-z])(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+    }
+
+    /// @throws ConfigurationException when the file has no optimizer, or one that DL4J does not have
+    IUpdater updater() {
+        if (optimizer == null || optimizer.isNull()) {
+            throw notCompiled("optimizer");
+        }
+        return KerasOptimizers.updater(
+                path, optimizer.path(CLASS_NAME).asText(), optimizer.path(CONFIG));
+    }
+
+    private ConfigurationException notCompiled(String part) {
+        return new ConfigurationException(
+                """
+                %s has no %s, because the network was not compiled when it was saved
+                Call model.compile before model.save."""
+                        .formatted(path, part));
+    }
+}

@@ -1,0 +1,158 @@
+package org.horovod4j.dl4j.keras;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.dropout.Dropout;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.modelimport.keras.KerasLayer;
+import org.deeplearning4j.nn.modelimport.keras.KerasModel;
+import org.deeplearning4j.nn.modelimport.keras.KerasSequentialModel;
+import org.deeplearning4j.nn.modelimport.keras.exceptions.InvalidKerasConfigurationException;
+import org.deeplearning4j.nn.modelimport.keras.exceptions.UnsupportedKerasConfigurationException;
+import org.deeplearning4j.nn.modelimport.keras.utils.KerasModelBuilder;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.horovod4j.ConfigurationException;
+import org.jspecify.annotations.Nullable;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.lossfunctions.impl.LossL2;
+import org.nd4j.linalg.lossfunctions.impl.LossMSE;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+
+/// Reads networks that Keras has saved, with their weights, loss and optimizer.
+///
+/// ```java
+/// MultiLayerNetwork network = KerasModels.loadSequential(Path.of("mnist.keras"));
+/// HvdDl4j.distributed(network);
+/// ```
+///
+/// | file | written by |
+/// |---|---|
+/// | `.h5`    | `model.save("x.h5")` of Keras 2 and 3    |
+/// | `.keras` | `model.save("x.keras")` of Keras 3       |
+///
+/// DL4J builds the network, so it supports the layers that DL4J's model import does. Images have the
+/// order of dimensions that the network was built with in Keras: usually samples, height, width,
+/// channels.
+public final class KerasModels {
+    private KerasModels() {}
+
+    /// Reads a network with the loss and the optimizer that it was compiled with.
+    ///
+    /// @return a [MultiLayerNetwork] for a `Sequential` model, otherwise a [ComputationGraph]
+    /// @throws IOException when the file cannot be read
+    /// @throws ConfigurationException when it has no network, loss or optimizer, or one that DL4J does
+    ///     not have
+    public static Model load(Path file) throws IOException {
+        return read(file, null);
+    }
+
+    /// Reads a network with another optimizer.
+    ///
+    /// @param updater in place of the optimizer of the file
+    public static Model load(Path file, IUpdater updater) throws IOException {
+        return read(file, updater);
+    }
+
+    /// Reads a `Sequential` model. See [#load].
+    public static MultiLayerNetwork loadSequential(Path file) throws IOException {
+        if (load(file) instanceof MultiLayerNetwork network) {
+            return network;
+        }
+        throw new ConfigurationException(
+                "%s has a functional model: use KerasModels.loadFunctional".formatted(file));
+    }
+
+    /// Reads a functional model. See [#load].
+    public static ComputationGraph loadFunctional(Path file) throws IOException {
+        if (load(file) instanceof ComputationGraph graph) {
+            return graph;
+        }
+        throw new ConfigurationException(
+                "%s has a Sequential model: use KerasModels.loadSequential".formatted(file));
+    }
+
+    private static Model read(Path path, @Nullable IUpdater updater) throws IOException {
+        try (KerasFile file = KerasFile.open(path)) {
+            try {
+                Model network = build(file, updater);
+                correctLayers(network);
+                return network;
+            } catch (InvalidKerasConfigurationException
+                    | UnsupportedKerasConfigurationException e) {
+                throw new ConfigurationException(
+                        """
+                        DL4J cannot build the network of %s: %s
+                        Use layers, losses and initializers that DL4J's model import has."""
+                                .formatted(path, e.getMessage()),
+                        e);
+            }
+        }
+    }
+
+    private static Model build(KerasFile file, @Nullable IUpdater updater)
+            throws IOException,
+                    InvalidKerasConfigurationException,
+                    UnsupportedKerasConfigurationException {
+        KerasConfig config = file.config();
+        IUpdater chosen = updater != null ? updater : config.updater();
+        KerasModelBuilder builder = new KerasModel().modelBuilder();
+        builder.setModelJson(config.modelJson());
+        builder.setTrainingJson(config.trainingJson());
+        builder.setEnforceTrainingConfig(true);
+        file.oldWeights().ifPresent(builder::setWeightsArchive);
+        builder.setWeightsRoot(KerasFile.WEIGHTS);
+        if (config.isSequential()) {
+            KerasSequentialModel model = builder.buildSequential();
+            model.setOptimizer(chosen);
+            setWeights(model, file);
+            return model.getMultiLayerNetwork();
+        }
+        KerasModel model = builder.buildModel();
+        model.setOptimizer(chosen);
+        setWeights(model, file);
+        return model.getComputationGraph();
+    }
+
+    /// DL4J reads the weights of Keras 2 itself.
+    private static void setWeights(KerasModel model, KerasFile file)
+            throws InvalidKerasConfigurationException, UnsupportedKerasConfigurationException {
+        if (file.oldWeights().isPresent()) {
+            return;
+        }
+        Map<String, Map<String, INDArray>> weights = file.weights(file.config().layerConfigs());
+        for (KerasLayer layer : model.getLayersOrdered()) {
+            if (layer.getNumParams() > 0) {
+                Map<String, INDArray> own = weights.get(layer.getLayerName());
+                if (own == null || own.isEmpty()) {
+                    throw new InvalidKerasConfigurationException(
+                            "the file has no weights for layer '%s'"
+                                    .formatted(layer.getLayerName()));
+                }
+                layer.setWeights(own);
+            }
+        }
+    }
+
+    /// Keras divides a squared error by the number of outputs; DL4J's import does not. DL4J's import also
+    /// adds a dropout that keeps everything, which fails in a convolution whose channels are last.
+    private static void correctLayers(Model network) {
+        Layer[] layers =
+                network instanceof MultiLayerNetwork list
+                        ? list.getLayers()
+                        : ((ComputationGraph) network).getLayers();
+        for (Layer layer : layers) {
+            org.deeplearning4j.nn.conf.layers.Layer config = layer.conf().getLayer();
+            if (config instanceof LossLayer loss && loss.getLossFn() instanceof LossL2) {
+                loss.setLossFn(new LossMSE());
+            }
+            if (config.getIDropout() instanceof Dropout dropout && dropout.getP() == 1) {
+                config.setIDropout(null);
+            }
+        }
+    }
+}

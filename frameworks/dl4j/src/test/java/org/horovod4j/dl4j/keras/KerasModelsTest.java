@@ -1,0 +1,195 @@
+package org.horovod4j.dl4j.keras;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.data.Offset;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.horovod4j.ConfigurationException;
+import org.horovod4j.dl4j.HvdDl4j;
+import org.horovod4j.testing.World;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.schedule.InverseSchedule;
+import org.nd4j.linalg.schedule.ScheduleType;
+import org.nd4j.linalg.schedule.StepSchedule;
+import org.nd4j.shade.jackson.databind.JsonNode;
+import org.nd4j.shade.jackson.databind.ObjectMapper;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.zip.ZipOutputStream;
+
+/// The files are written by `make-models.py`, beside them.
+class KerasModelsTest {
+    private static final Path FOLDER = Path.of("src/test/resources/keras");
+    private static final Offset<Float> CLOSE = Offset.offset(1e-5f);
+
+    @TempDir private Path folder;
+
+    private static float[] numbers(String network, String field) throws IOException {
+        JsonNode all =
+                new ObjectMapper()
+                        .readTree(Files.readString(FOLDER.resolve("expected.json")))
+                        .path(network)
+                        .path(field);
+        float[] numbers = new float[all.size()];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = (float) all.get(i).asDouble();
+        }
+        return numbers;
+    }
+
+    private static float[] output(Model model, INDArray input) {
+        INDArray output =
+                switch (model) {
+                    case MultiLayerNetwork network -> network.output(input);
+                    case ComputationGraph graph -> graph.outputSingle(input);
+                    default -> throw new IllegalArgumentException(model.toString());
+                };
+        return output.dup('c').data().asFloat();
+    }
+
+    private static INDArray input(String network, int... shape) throws IOException {
+        return Nd4j.create(numbers(network, "inputs"), shape, 'c');
+    }
+
+    private static IUpdater updater(Model model) {
+        org.deeplearning4j.nn.api.Layer[] layers =
+                model instanceof MultiLayerNetwork network
+                        ? network.getLayers()
+                        : ((ComputationGraph) model).getLayers();
+        return ((BaseLayer) layers[0].conf().getLayer()).getIUpdater();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"images.keras", "images.h5", "images-keras2.h5"})
+    void aConvolutionalNetworkComputesWhatKerasDoes(String file) throws IOException {
+        MultiLayerNetwork network = KerasModels.loadSequential(FOLDER.resolve(file));
+        assertThat(output(network, input("images", 2, 6, 6, 1)))
+                .containsExactly(numbers("images", "outputs"), CLOSE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"branches.keras", "branches.h5", "branches-keras2.h5"})
+    void aFunctionalNetworkComputesWhatKerasDoes(String file) throws IOException {
+        ComputationGraph graph = KerasModels.loadFunctional(FOLDER.resolve(file));
+        assertThat(output(graph, input("branches", 3, 4)))
+                .containsExactly(numbers("branches", "outputs"), CLOSE);
+        Nesterovs updater = (Nesterovs) updater(graph);
+        assertThat(updater.getLearningRate()).isCloseTo(0.1, Offset.offset(1e-6));
+        assertThat(updater.getMomentum()).isEqualTo(0.9);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sequences.keras", "sequences.h5"})
+    void aRecurrentNetworkComputesWhatKerasDoes(String file) throws IOException {
+        Model network = KerasModels.load(FOLDER.resolve(file));
+        assertThat(output(network, input("sequences", 2, 5, 2)))
+                .containsExactly(numbers("sequences", "outputs"), CLOSE);
+        RmsProp updater = (RmsProp) updater(network);
+        assertThat(updater.getLearningRateSchedule())
+                .isEqualTo(new StepSchedule(ScheduleType.ITERATION, 0.01, 0.5, 100));
+    }
+
+    @Test
+    void optimizerAndLearningRateAreTakenOver() throws IOException {
+        Adam updater = (Adam) updater(KerasModels.load(FOLDER.resolve("images.keras")));
+        assertThat(updater.getLearningRate()).isCloseTo(0.002, Offset.offset(1e-8));
+        assertThat(updater.getBeta1()).isEqualTo(0.8);
+        assertThat(updater.getEpsilon()).isEqualTo(1e-7);
+        Adam old = (Adam) updater(KerasModels.load(FOLDER.resolve("images-keras2.h5")));
+        assertThat(old.getLearningRateSchedule())
+                .isEqualTo(new InverseSchedule(ScheduleType.ITERATION, 0.002, 0.01, 1));
+        assertThat(updater(KerasModels.load(FOLDER.resolve("adamw.keras"), new Sgd(0.5))))
+                .isEqualTo(new Sgd(0.5));
+    }
+
+    /// Keras divides the squared error by the number of outputs.
+    @Test
+    void theLossIsThatOfKeras() throws IOException {
+        ComputationGraph graph = KerasModels.loadFunctional(FOLDER.resolve("branches.keras"));
+        float[] outputs = numbers("branches", "outputs");
+        double sum = 0;
+        for (float output : outputs) {
+            sum += output * output;
+        }
+        INDArray input = input("branches", 3, 4);
+        assertThat(graph.score(new DataSet(input, Nd4j.zeros(3, 2))))
+                .isCloseTo(sum / outputs.length, Offset.offset(1e-5));
+    }
+
+    @Test
+    void networksOfKerasTrainOnTwoRanks() throws IOException {
+        INDArray inputs = input("images", 2, 6, 6, 1);
+        INDArray labels = Nd4j.create(new float[] {1, 0, 0, 0, 0, 1}, new int[] {2, 3}, 'c');
+        List<float[]> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    MultiLayerNetwork network =
+                                            KerasModels.loadSequential(
+                                                    FOLDER.resolve("images.keras"));
+                                    HvdDl4j.broadcastParameters(comm, network, 0);
+                                    HvdDl4j.distributed(network, comm.processSet(), _ -> {});
+                                    DataSet all = new DataSet(inputs, labels);
+                                    double before = network.score(all);
+                                    for (int i = 0; i < 60; i++) {
+                                        network.fit(all);
+                                    }
+                                    assertThat(network.score(all)).isLessThan(before / 2);
+                                    return network.params().dup().data().asFloat();
+                                });
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "not-compiled.keras | has no optimizer, because the network was not compiled",
+                "adamw.keras | DL4J has no optimizer AdamW",
+                "only.weights.h5 | has weights, but no network",
+                "expected.json | is not a file of Keras"
+            })
+    void otherFilesAreRejected(String file, String message) {
+        assertThatThrownBy(() -> KerasModels.load(FOLDER.resolve(file)))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(file)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void anotherZipArchiveIsRejected() throws IOException {
+        Path zip = folder.resolve("x.keras");
+        try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(zip))) {
+            out.putNextEntry(new java.util.zip.ZipEntry("readme.txt"));
+        }
+        assertThatThrownBy(() -> KerasModels.load(zip))
+                .hasMessageContaining("is a zip archive without config.json");
+    }
+
+    @Test
+    void theKindOfNetworkIsChecked() {
+        assertThatThrownBy(() -> KerasModels.loadFunctional(FOLDER.resolve("images.keras")))
+                .hasMessageContaining("use KerasModels.loadSequential");
+        assertThatThrownBy(() -> KerasModels.loadSequential(FOLDER.resolve("branches.keras")))
+                .hasMessageContaining("use KerasModels.loadFunctional");
+    }
+}

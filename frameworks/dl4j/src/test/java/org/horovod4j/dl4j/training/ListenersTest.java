@@ -1,0 +1,336 @@
+package org.horovod4j.dl4j.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.assertj.core.data.Offset;
+import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
+import org.deeplearning4j.earlystopping.EarlyStoppingConfiguration;
+import org.deeplearning4j.earlystopping.EarlyStoppingResult;
+import org.deeplearning4j.earlystopping.scorecalc.DataSetLossCalculator;
+import org.deeplearning4j.earlystopping.termination.IterationTerminationCondition;
+import org.deeplearning4j.earlystopping.termination.MaxEpochsTerminationCondition;
+import org.deeplearning4j.earlystopping.trainer.EarlyStoppingTrainer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.horovod4j.Communicator;
+import org.horovod4j.checkpoint.BestMetric;
+import org.horovod4j.checkpoint.CheckpointException;
+import org.horovod4j.dl4j.HvdDl4j;
+import org.horovod4j.dl4j.ShardedDataSetIterator;
+import org.horovod4j.dl4j.TestNetwork;
+import org.horovod4j.testing.World;
+import org.horovod4j.training.Epochs;
+import org.horovod4j.training.LearningRateWarmup;
+import org.horovod4j.training.TrainingProgress;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.schedule.ISchedule;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/// Listeners of networks on ranks that are threads of this JVM.
+class ListenersTest {
+    private static final Offset<Double> CLOSE = Offset.offset(1e-5);
+
+    @TempDir private Path folder;
+
+    private static MultiLayerNetwork network(Communicator comm) {
+        MultiLayerNetwork network = (MultiLayerNetwork) TestNetwork.DENSE.create(1);
+        return HvdDl4j.distributed(network, comm.processSet(), _ -> {});
+    }
+
+    private static DataSetIterator data(Communicator comm) {
+        List<DataSet> samples = TestNetwork.DENSE.batch(0, 21).asList();
+        return new ShardedDataSetIterator(
+                new ListDataSetIterator<>(samples, 4), comm.rank(), comm.size());
+    }
+
+    @Test
+    void scoreOfAnEpochIsTheAverageOfAllSamples() {
+        List<Double> scores =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    MultiLayerNetwork network = network(comm);
+                                    network.addListeners(new ScoreAverage(comm));
+                                    network.fit(data(comm), 2);
+                                    return network.score();
+                                });
+        MultiLayerNetwork alone = (MultiLayerNetwork) TestNetwork.DENSE.create(1);
+        double sum = 0;
+        for (int epoch = 0; epoch < 2; epoch++) {
+            sum = 0;
+            for (int from = 0; from < 21; from += 8) {
+                DataSet batch = TestNetwork.DENSE.batch(from, Math.min(21, from + 8));
+                alone.fit(batch);
+                sum += alone.score() * batch.numExamples();
+            }
+        }
+        assertThat(scores.get(0)).isEqualTo(scores.get(1));
+        assertThat(scores.getFirst()).isCloseTo(sum / 21, CLOSE);
+    }
+
+    @Test
+    void progressCountsTheSamplesOfAllRanks() {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        World.run(
+                2,
+                comm -> {
+                    TrainingProgress progress =
+                            TrainingProgress.ofEpochs(2)
+                                    .communicator(comm)
+                                    .output(
+                                            new PrintStream(out, true, StandardCharsets.UTF_8),
+                                            false)
+                                    .build();
+                    MultiLayerNetwork network = network(comm);
+                    network.addListeners(new ScoreAverage(comm), new ProgressListener(progress));
+                    network.fit(data(comm), 2);
+                    progress.trainingDone();
+                });
+        assertThat(out.toString(StandardCharsets.UTF_8))
+                .containsPattern("epoch 2/2 done in .* \\| score ")
+                .contains("trained on 42 images");
+    }
+
+    private MultiLayerNetwork resumed(Communicator comm, Path where) {
+        MultiLayerNetwork network = network(comm);
+        Checkpoints checkpoints = new Checkpoints(where, comm).keep(2);
+        int done = checkpoints.resume(network);
+        network.addListeners(checkpoints);
+        network.fit(data(comm), 4 - done);
+        return network;
+    }
+
+    @Test
+    void aTrainingResumesFromItsCheckpoint() {
+        Path interrupted = folder.resolve("interrupted");
+        World.run(
+                2,
+                comm -> {
+                    MultiLayerNetwork network = network(comm);
+                    Checkpoints checkpoints = new Checkpoints(interrupted, comm).keep(2);
+                    assertThat(checkpoints.resume(network)).isZero();
+                    network.addListeners(checkpoints);
+                    network.fit(data(comm), 3);
+                });
+        assertThat(folder.resolve("interrupted/epoch-0003.checkpoint")).exists();
+        assertThat(folder.resolve("interrupted/epoch-0001.checkpoint")).doesNotExist();
+        List<float[]> resumed =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    MultiLayerNetwork network = resumed(comm, interrupted);
+                                    assertThat(network.getEpochCount()).isEqualTo(4);
+                                    return TestNetwork.parameters(network);
+                                });
+        List<float[]> whole =
+                World.of(2)
+                        .call(
+                                comm ->
+                                        TestNetwork.parameters(
+                                                resumed(comm, folder.resolve("whole"))));
+        assertThat(resumed.getFirst())
+                .as("Adam continues with its state and its count of iterations")
+                .containsExactly(whole.getFirst());
+        assertThat(resumed.getFirst()).containsExactly(resumed.getLast());
+    }
+
+    @Test
+    void aCheckpointOfAnotherNetworkIsRejectedOnAllRanks() {
+        World.run(1, comm -> resumed(comm, folder));
+        World.run(
+                2,
+                comm ->
+                        assertThatThrownBy(
+                                        () ->
+                                                new Checkpoints(folder, comm)
+                                                        .resume(TestNetwork.SGD.create(1)))
+                                .isInstanceOf(CheckpointException.class)
+                                .hasMessageContaining("is a checkpoint of another training"));
+    }
+
+    @Test
+    void theBestNetworkIsSavedForPlainDl4j() throws IOException {
+        Path best = folder.resolve("best.zip");
+        List<Double> scores =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    MultiLayerNetwork network = network(comm);
+                                    network.addListeners(
+                                            new ScoreAverage(comm),
+                                            new Checkpoints(folder.resolve("c"), comm)
+                                                    .saveBest(
+                                                            best,
+                                                            BestMetric.Mode.MIN,
+                                                            Model::score));
+                                    network.fit(data(comm), 3);
+                                    return network.score();
+                                });
+        MultiLayerNetwork loaded = MultiLayerNetwork.load(best.toFile(), true);
+        assertThat(HvdDl4j.isDistributed(loaded)).isFalse();
+        assertThat(loaded.getIterationCount()).isEqualTo(9);
+        assertThat(loaded.score(TestNetwork.DENSE.batch(0, 21))).isLessThan(scores.getFirst() + 1);
+        loaded.fit(TestNetwork.DENSE.batch(0, 21)); // with its updater
+        try (var files = Files.list(folder)) {
+            assertThat(files.filter(it -> it.toString().endsWith(".partial"))).isEmpty();
+        }
+    }
+
+    @Test
+    void allRanksStopTogether() {
+        List<EarlyStoppingResult<MultiLayerNetwork>> results =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    EarlyStoppingConfiguration<MultiLayerNetwork> own =
+                                            new EarlyStoppingConfiguration.Builder<
+                                                            MultiLayerNetwork>()
+                                                    .epochTerminationConditions(
+                                                            new MaxEpochsTerminationCondition(
+                                                                    2 + comm.rank()))
+                                                    .scoreCalculator(
+                                                            new DataSetLossCalculator(
+                                                                    data(comm), true))
+                                                    .build();
+                                    return new EarlyStoppingTrainer(
+                                                    AgreedEarlyStopping.of(comm, own),
+                                                    network(comm),
+                                                    data(comm))
+                                            .fit();
+                                });
+        assertThat(results).extracting(EarlyStoppingResult::getTotalEpochs).containsOnly(2);
+        assertThat(results.get(0).getBestModelScore())
+                .isEqualTo(results.get(1).getBestModelScore());
+        assertThat(TestNetwork.parameters(results.get(0).getBestModel()))
+                .containsExactly(TestNetwork.parameters(results.get(1).getBestModel()));
+    }
+
+    /// Ends the training after a number of batches. An epoch has three.
+    @SuppressWarnings("serial") // the interface is Serializable, but nothing serializes this
+    private static final class AfterBatches implements IterationTerminationCondition {
+        private int left;
+
+        AfterBatches(int batches) {
+            this.left = batches;
+        }
+
+        @Override
+        public void initialize() {}
+
+        @Override
+        public boolean terminate(double lastScore) {
+            left--;
+            return left == 0;
+        }
+    }
+
+    @Test
+    void aConditionOfOneRankStopsAllWithinAnEpoch() {
+        List<EarlyStoppingResult<MultiLayerNetwork>> results =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    EarlyStoppingConfiguration<MultiLayerNetwork> own =
+                                            new EarlyStoppingConfiguration.Builder<
+                                                            MultiLayerNetwork>()
+                                                    .epochTerminationConditions(
+                                                            new MaxEpochsTerminationCondition(9))
+                                                    .scoreCalculator(
+                                                            new DataSetLossCalculator(
+                                                                    data(comm), true))
+                                                    .iterationTerminationConditions(
+                                                            new AfterBatches(
+                                                                    comm.rank() == 0 ? 99 : 5))
+                                                    .build();
+                                    return new EarlyStoppingTrainer(
+                                                    AgreedEarlyStopping.of(comm, own),
+                                                    network(comm),
+                                                    data(comm))
+                                            .fit();
+                                });
+        assertThat(results)
+                .extracting(EarlyStoppingResult::getTerminationReason)
+                .containsOnly(EarlyStoppingResult.TerminationReason.IterationTerminationCondition);
+    }
+
+    @Test
+    void aLearningRateBecomesAScheduleOfDl4j() throws IOException {
+        ISchedule schedule =
+                HvdDl4j.schedule(LearningRateWarmup.to(0.4f, 4, 2, new Epochs(5)), 100);
+        assertThat(schedule.valueAt(0, 0)).isCloseTo(0.1 * (1 + 3 * 0.1), CLOSE);
+        assertThat(schedule.valueAt(9, 1)).isCloseTo(0.4, CLOSE);
+        assertThat(schedule.valueAt(5000, 70)).isCloseTo(0.4, CLOSE);
+        MultiLayerNetwork network = (MultiLayerNetwork) TestNetwork.DENSE.create(1);
+        network.setLearningRate(schedule);
+        Path file = folder.resolve("scheduled.zip");
+        network.save(file.toFile());
+        MultiLayerNetwork loaded = MultiLayerNetwork.load(file.toFile(), true);
+        assertThat(
+                        ((Adam)
+                                        loaded.getLayerWiseConfigurations()
+                                                .getConf(0)
+                                                .getLayer()
+                                                .getUpdaterByParam("W"))
+                                .getLearningRateSchedule())
+                .isEqualTo(schedule);
+        assertThatThrownBy(() -> HvdDl4j.schedule(_ -> 1, 0)).hasMessageContaining("0 updates");
+    }
+
+    @Test
+    void evaluationsOfAllRanksAreMerged() {
+        World.run(
+                2,
+                comm -> {
+                    MultiLayerNetwork network = network(comm);
+                    var own = network.evaluateRegression(data(comm));
+                    var all = HvdDl4j.merge(comm, own);
+                    var expected =
+                            network.evaluateRegression(
+                                    new ListDataSetIterator<>(
+                                            TestNetwork.DENSE.batch(0, 21).asList(), 4));
+                    assertThat(all.meanSquaredError(0))
+                            .isCloseTo(expected.meanSquaredError(0), CLOSE);
+                });
+    }
+
+    @Test
+    void aStateReturnsToItsCommit() {
+        World.run(
+                2,
+                comm -> {
+                    ComputationGraph graph =
+                            HvdDl4j.distributed(
+                                    (ComputationGraph) TestNetwork.GRAPH.create(7 + comm.rank()),
+                                    comm.processSet(),
+                                    _ -> {});
+                    Dl4jState state = new Dl4jState(graph);
+                    state.sync(comm, 1);
+                    for (int i = 0; i < 3; i++) {
+                        graph.fit(TestNetwork.GRAPH.batch(0, 4));
+                        state.save();
+                    }
+                    float[] committed = TestNetwork.parameters(graph);
+                    float[] moments = graph.getUpdater().getStateViewArray().dup().data().asFloat();
+                    graph.fit(TestNetwork.GRAPH.batch(4, 8));
+                    assertThat(TestNetwork.parameters(graph)).isNotEqualTo(committed);
+                    state.restore();
+                    assertThat(TestNetwork.parameters(graph)).containsExactly(committed);
+                    assertThat(graph.getUpdater().getStateViewArray().dup().data().asFloat())
+                            .containsExactly(moments);
+                    assertThat(graph.getIterationCount()).isEqualTo(3);
+                });
+    }
+}
