@@ -54,7 +54,7 @@ package() { # options of Maven, --, modules
     ./mvnw -q -Dquick -DskipTests ${options[@]+"${options[@]}"} -pl "$(IFS=,; echo "$*")" -am package
 }
 
-# Finds DJL's engine, or TensorFlow, and gets the jars of the frameworks that the example imports.
+# Finds DJL's engine, TensorFlow or Deeplearning4j, and gets the jars of the frameworks that the example imports.
 # Sets `library` (which has native code), `profile` (of Maven) and `engine` (options of the JVM).
 choose_framework() {
     profile=() engine=("-Dai.djl.default_engine=${ENGINE:=PyTorch}")
@@ -73,11 +73,17 @@ choose_framework() {
         # TensorFlow would describe the machine on each rank.
         export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
     fi
+    if uses 'org\.deeplearning4j'; then
+        library=nd4j-native
+        engine=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
+    fi
     # The engine is on the class path: DJL need not download one, and must not report its use.
     export DJL_OFFLINE=${DJL_OFFLINE:-true}
 }
 
-uses_framework() { uses 'ai\.djl' || uses 'org\.tensorflow' || uses 'org\.horovod4j\.spark\.djl'; }
+uses_framework() {
+    uses 'ai\.djl' || uses 'org\.tensorflow' || uses 'org\.deeplearning4j' || uses 'org\.horovod4j\.spark\.djl'
+}
 
 has_library() { # in this folder
     [ -n "$(find "$1" -name "$library-*.jar" -print -quit 2>/dev/null)" ]
@@ -87,6 +93,7 @@ download_framework() { # in a distribution
     if uses_framework && ! has_library examples/lib; then
         say "getting the framework, for which Maven may need the network: 120 to 170 MB"
         [ "$library" != tensorflow-core-native ] || profile=(-Ptensorflow)
+        [ "$library" != nd4j-native ] || profile=(-Pdl4j)
         ./mvnw -q ${profile[@]+"${profile[@]}"} -f examples/libraries/pom.xml dependency:copy-dependencies
     fi
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs an example on processes of this machine: in a clone, which it builds first if needed, and in an
-# unpacked distribution, where it downloads DJL and PyTorch, or TensorFlow, first if the example needs
-# them.
+# unpacked distribution, where it downloads DJL and PyTorch, TensorFlow, or DL4J first if the example
+# needs them.
 #
 #   examples/run.sh FashionMnist --epochs 3             two processes, with arguments of the program
 #   NP=4 examples/run.sh SyntheticBenchmark --help       another number of processes
@@ -11,7 +11,7 @@
 # HOROVOD_* variables and OMP_NUM_THREADS, the threads with which a process computes, are passed on.
 source "$(dirname "$0")/common.sh"
 
-modules=(core launcher frameworks/libtorch frameworks/djl frameworks/tensorflow examples)
+modules=(core launcher frameworks/libtorch frameworks/djl frameworks/tensorflow frameworks/dl4j examples)
 choose 'void main(' "${1:-}"
 shift
 ! uses 'org\.horovod4j\.spark' || die "this example runs on Spark: examples/spark.sh $example"
@@ -20,11 +20,11 @@ choose_framework
 if is_distribution; then
     horovodrun=bin/horovodrun
     download_framework
-    class_path="lib/*:lib/djl/*:lib/tensorflow/*:examples/*:examples/lib/*"
+    class_path="lib/*:lib/djl/*:lib/tensorflow/*:lib/dl4j/*:examples/*:examples/lib/*"
 else
     horovodrun=./horovodrun
     if ! is_built "${modules[@]}" || ! has_library examples/target/lib; then
-        say "building, for which Maven may need the network: the frameworks are some 300 MB"
+        say "building, for which Maven may need the network: the frameworks are some 450 MB"
         package ${profile[@]+"${profile[@]}"} -- "${modules[@]}"
     fi
     class_path=$(jars "${modules[@]}" | paste -sd :):examples/target/lib/*

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.djl.HvdDjl;
+import org.horovod4j.dl4j.HvdDl4j;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.libtorch.LibTorch;
@@ -57,6 +58,9 @@ class ReferenceTablesTest {
                     "org.horovod4j.data",
                     "org.horovod4j.djl",
                     "org.horovod4j.djl.elastic",
+                    "org.horovod4j.djl.training",
+                    "org.horovod4j.dl4j",
+                    "org.horovod4j.dl4j.training",
                     "org.horovod4j.elastic",
                     "org.horovod4j.launcher",
                     "ai.djl",
@@ -114,6 +118,7 @@ class ReferenceTablesTest {
                         LibTorch.class,
                         HvdDjl.class,
                         HvdTensorFlow.class,
+                        HvdDl4j.class,
                         HvdSpark.class,
                         DjlEstimator.class)) {
             assertThat(listed).containsAll(publicTypes(TestJvm.location(each)));
