@@ -14,12 +14,12 @@ import org.horovod4j.data.LastBatch;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.spark.HvdSpark;
 import org.horovod4j.spark.PartitionFunction;
-import org.horovod4j.spark.data.Batch;
 import org.horovod4j.spark.data.ColumnRequest;
 import org.horovod4j.spark.data.DatasetBatches;
 import org.horovod4j.spark.data.EpochBatches;
 import org.horovod4j.spark.data.RankReader;
 import org.horovod4j.spark.data.ReadOptions;
+import org.horovod4j.spark.data.RowBatch;
 import org.horovod4j.spark.data.Store;
 import org.horovod4j.spark.data.StoredData;
 import org.horovod4j.spark.data.WriteOptions;
@@ -196,7 +196,7 @@ public final class FeedBenchmark {
     private List<Pass> ofBatches(Dataset<Row> dataset) {
         List<ColumnRequest> columns =
                 IntStream.range(0, COLUMNS).mapToObj(i -> ColumnRequest.of("c" + i)).toList();
-        PartitionFunction<Batch, Pass> function =
+        PartitionFunction<RowBatch, Pass> function =
                 (comm, own) -> timed(comm, own, batch -> sum(batch.floats("c0"), 1));
         return HvdSpark.ranks(spark, RANKS)
                 .run(DatasetBatches.of(dataset, columns, BATCH), function);

@@ -19,13 +19,13 @@ import org.horovod4j.ConfigurationException;
 import org.horovod4j.DataType;
 import org.horovod4j.data.LastBatch;
 import org.horovod4j.data.Sampling;
-import org.horovod4j.spark.data.Batch;
 import org.horovod4j.spark.data.Column;
 import org.horovod4j.spark.data.ColumnRequest;
 import org.horovod4j.spark.data.DatasetBatches;
 import org.horovod4j.spark.data.EpochBatches;
 import org.horovod4j.spark.data.RankReader;
 import org.horovod4j.spark.data.ReadOptions;
+import org.horovod4j.spark.data.RowBatch;
 import org.horovod4j.spark.data.Store;
 import org.horovod4j.spark.data.StoredData;
 import org.horovod4j.spark.data.StoredRows;
@@ -81,8 +81,8 @@ class StoreIT {
     }
 
     /// Reads all rows in this JVM.
-    private static List<Batch> read(StoredRows rows, ReadOptions options, int size) {
-        List<Batch> all = new ArrayList<>();
+    private static List<RowBatch> read(StoredRows rows, ReadOptions options, int size) {
+        List<RowBatch> all = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
             try (RankReader reader = new RankReader(rows, options, rank, size);
                     EpochBatches batches = reader.epoch(0)) {
@@ -139,7 +139,7 @@ class StoreIT {
                                 try (RankReader reader = data.training().reader(options, comm);
                                         EpochBatches batches = reader.epoch(1)) {
                                     while (batches.hasNext()) {
-                                        Batch batch = batches.next();
+                                        RowBatch batch = batches.next();
                                         for (int i = 0; i < batch.rows(); i++) {
                                             if (batch.floats("x")[i] == batch.longs("id")[i]) {
                                                 ids.add(batch.longs("id")[i]);
@@ -243,8 +243,8 @@ class StoreIT {
         Path table = folder.resolve("vectors");
         dataset.write().parquet(table.toUri().toString());
         StoredData inPlace = store.use(table.toUri().toString(), columns);
-        List<Batch> direct = DatasetBatches.of(dataset, columns, 2).collect();
-        List<Batch> fromFiles =
+        List<RowBatch> direct = DatasetBatches.of(dataset, columns, 2).collect();
+        List<RowBatch> fromFiles =
                 DatasetBatches.of(spark.read().parquet(table.toUri().toString()), columns, 4)
                         .collect();
 
@@ -252,14 +252,14 @@ class StoreIT {
         ReadOptions options =
                 ReadOptions.batches(2)
                         .withSampling(Sampling.inOrder().withLastBatch(LastBatch.UNEVEN));
-        for (List<Batch> batches :
+        for (List<RowBatch> batches :
                 List.of(
                         read(written.training(), options, 2),
                         read(inPlace.training(), options, 2),
                         direct,
                         fromFiles)) {
             Set<Long> labels = new HashSet<>();
-            for (Batch batch : batches) {
+            for (RowBatch batch : batches) {
                 assertThat(batch.shape("v")).containsExactly(batch.rows(), 3);
                 for (int row = 0; row < batch.rows(); row++) {
                     int i = (int) batch.longs("label")[row];
@@ -273,7 +273,7 @@ class StoreIT {
                     assertThat(batch.bytes("flag")[row]).isEqualTo((byte) (i % 3 == 0 ? 1 : 0));
                 }
             }
-            assertThat(batches.stream().mapToInt(Batch::rows).sum()).isEqualTo(9);
+            assertThat(batches.stream().mapToInt(RowBatch::rows).sum()).isEqualTo(9);
             assertThat(labels).hasSize(9);
         }
         store.remove(written);

@@ -6,7 +6,7 @@ import java.io.Serializable;
 
 /// A column of training data: one value, or a vector of fixed length, in each row.
 ///
-/// | Spark                        | type                 | values in a [Batch]      |
+/// | Spark                        | type                 | values in a [RowBatch]      |
 /// |------------------------------|----------------------|--------------------------|
 /// | boolean                      | `BOOL`               | `byte[]`, 0 or 1         |
 /// | byte, short, int, long       | `INT8` to `INT64`    | `byte[]` to `long[]`     |

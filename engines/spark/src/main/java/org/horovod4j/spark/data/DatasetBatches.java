@@ -15,7 +15,7 @@ import java.util.List;
 /// an object for each row and value.
 ///
 /// ```java
-/// JavaRDD<Batch> batches = DatasetBatches.of(dataset.repartition(4), columns, 64);
+/// JavaRDD<RowBatch> batches = DatasetBatches.of(dataset.repartition(4), columns, 64);
 /// HvdSpark.ranks(spark, 4).run(batches, (comm, own) -> train(comm, own));
 /// ```
 ///
@@ -28,7 +28,7 @@ public final class DatasetBatches {
     ///
     /// @param batchSize rows of one batch
     /// @throws ConfigurationException if a column is missing or has a type that cannot be trained with
-    public static JavaRDD<Batch> of(
+    public static JavaRDD<RowBatch> of(
             Dataset<?> dataset, List<ColumnRequest> columns, int batchSize) {
         if (batchSize < 1) {
             throw new ConfigurationException(

@@ -11,8 +11,8 @@ import java.util.NoSuchElementException;
 /// One rank's batches of an epoch, read ahead in another thread. Close it, also after the last batch.
 ///
 /// One thread uses it.
-public final class EpochBatches implements Iterator<Batch>, AutoCloseable {
-    private final Prefetcher<Batch> batches;
+public final class EpochBatches implements Iterator<RowBatch>, AutoCloseable {
+    private final Prefetcher<RowBatch> batches;
     private final @Nullable Prefetcher<ShuffledRows> windows;
 
     /// @param skipped rows of the first window that are left out
@@ -53,7 +53,7 @@ public final class EpochBatches implements Iterator<Batch>, AutoCloseable {
     }
 
     @Override
-    public Batch next() {
+    public RowBatch next() {
         if (!hasNext()) {
             throw new NoSuchElementException("the epoch has no more batches");
         }
@@ -70,7 +70,7 @@ public final class EpochBatches implements Iterator<Batch>, AutoCloseable {
     }
 
     /// Copies rows of windows into batches.
-    private static final class Gather implements Iterator<Batch> {
+    private static final class Gather implements Iterator<RowBatch> {
         private final List<Column> columns;
         private final Iterator<ShuffledRows> windows;
         private final int batchSize;
@@ -97,7 +97,7 @@ public final class EpochBatches implements Iterator<Batch>, AutoCloseable {
         }
 
         @Override
-        public Batch next() {
+        public RowBatch next() {
             if (!hasNext()) {
                 throw new NoSuchElementException("the epoch has no more batches");
             }
@@ -112,7 +112,7 @@ public final class EpochBatches implements Iterator<Batch>, AutoCloseable {
                 filled += count;
             }
             left -= rows;
-            return new Batch(columns, arrays, rows);
+            return new RowBatch(columns, arrays, rows);
         }
 
         /// Goes to the next window at the end of one, or to the last row if there is none.

@@ -58,7 +58,7 @@ final class PartWriter implements AutoCloseable {
         return Math.clamp(ROW_GROUP_BYTES / perRow, 1, 1 << 20);
     }
 
-    void write(Batch batch, int row) throws IOException {
+    void write(RowBatch batch, int row) throws IOException {
         support.batch = batch;
         writer.write(row);
     }
@@ -100,7 +100,7 @@ final class PartWriter implements AutoCloseable {
     /// Writes the rows of a batch by their numbers.
     private static final class BatchSupport extends WriteSupport<Integer> {
         private final List<Column> columns;
-        private Batch batch;
+        private RowBatch batch;
         private RecordConsumer consumer;
 
         @SuppressWarnings("NullAway.Init") // the writer calls prepareForWrite before it writes

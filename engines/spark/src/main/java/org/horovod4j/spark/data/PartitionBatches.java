@@ -10,7 +10,7 @@ import java.util.NoSuchElementException;
 import java.util.stream.Collectors;
 
 /// The rows of a partition as batches.
-final class PartitionBatches implements Iterator<Batch> {
+final class PartitionBatches implements Iterator<RowBatch> {
     private final Rows rows;
     private final int batchSize;
 
@@ -42,7 +42,7 @@ final class PartitionBatches implements Iterator<Batch> {
     }
 
     @Override
-    public Batch next() {
+    public RowBatch next() {
         if (!hasNext()) {
             throw new NoSuchElementException("the partition has no more rows");
         }
@@ -52,7 +52,7 @@ final class PartitionBatches implements Iterator<Batch> {
         while (filled < batchSize && rows.hasNext()) {
             filled += rows.copy(arrays, filled, batchSize - filled);
         }
-        return new Batch(columns, filled == batchSize ? arrays : cut(arrays, filled), filled);
+        return new RowBatch(columns, filled == batchSize ? arrays : cut(arrays, filled), filled);
     }
 
     private Object[] cut(Object[] arrays, int filled) {

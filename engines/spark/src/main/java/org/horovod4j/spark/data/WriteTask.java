@@ -68,7 +68,7 @@ record WriteTask(String folder, String prefix, List<SparkColumn> sources, WriteO
             this.partition = partition;
         }
 
-        void write(Batch batch) throws IOException {
+        void write(RowBatch batch) throws IOException {
             int own = batch.columns().size() - (options.hasValidation() ? 1 : 0);
             columns = batch.columns().subList(0, own);
             byte @Nullable [] isValidation =

@@ -2,7 +2,7 @@
 ///
 /// Start with [Store] (writes the rows of a `Dataset` as Parquet files, or uses files that exist) and
 /// [StoredData] (their description, which travels to the ranks). A [RankReader] reads one rank's
-/// part of the rows, epoch after epoch, as [Batch]es. [DatasetBatches] reads the partitions of a
+/// part of the rows, epoch after epoch, as [RowBatch]es. [DatasetBatches] reads the partitions of a
 /// `Dataset` once, without files.
 ///
 /// - May depend on: `org.apache.hadoop..`, `org.apache.parquet..`, `org.apache.spark..`,

@@ -4,9 +4,9 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.spark.HvdSpark;
-import org.horovod4j.spark.data.Batch;
 import org.horovod4j.spark.data.EpochBatches;
 import org.horovod4j.spark.data.RankReader;
+import org.horovod4j.spark.data.RowBatch;
 import org.horovod4j.spark.ml.RankTraining.Part;
 import org.horovod4j.spark.ml.RankTraining.StepWeights;
 import org.horovod4j.spark.ml.RankTraining.TrainingRows;
@@ -154,7 +154,7 @@ final class RankFit {
                 TrainingRows rows = TrainingRows.EMPTY;
                 float[] weights = null;
                 if (batches.hasNext()) {
-                    Batch batch = batches.next();
+                    RowBatch batch = batches.next();
                     rows = rows(batch);
                     weights = plan.weight() == null ? null : batch.floats(plan.weight());
                 }
@@ -204,7 +204,7 @@ final class RankFit {
         ofFramework.forEach((name, value) -> target.put(prefix + name, value));
     }
 
-    private TrainingRows rows(Batch batch) {
+    private TrainingRows rows(RowBatch batch) {
         return new TrainingRows(
                 batch.rows(),
                 concatenated(batch, plan.features()),
@@ -212,7 +212,7 @@ final class RankFit {
     }
 
     /// The columns of each row side by side.
-    private static float[] concatenated(Batch batch, List<String> columns) {
+    private static float[] concatenated(RowBatch batch, List<String> columns) {
         if (columns.size() == 1) {
             return batch.floats(columns.getFirst());
         }

@@ -65,7 +65,7 @@ class ExistingParquetTest {
         old.add("array", Long.MAX_VALUE - row);
     }
 
-    private static Batch read(StoredData data, int rank, int size) {
+    private static RowBatch read(StoredData data, int rank, int size) {
         try (RankReader reader =
                         new RankReader(data.training(), ReadOptions.batches(100), rank, size);
                 EpochBatches batches = reader.epoch(0)) {
@@ -96,7 +96,7 @@ class ExistingParquetTest {
                         new Column("x", DataType.FLOAT32, 3, true),
                         new Column("old", DataType.INT64, 2, true),
                         new Column("label", DataType.INT64, 1, false));
-        Batch batch = read(data, 1, 3); // rows 4 to 6
+        RowBatch batch = read(data, 1, 3); // rows 4 to 6
         assertThat(batch.longs("label")).containsExactly(4, 5, 6);
         assertThat(batch.floats("x"))
                 .containsExactly(4, 4.25f, 4.5f, 5, 5.25f, 5.5f, 6, 6.25f, 6.5f);

@@ -65,7 +65,7 @@ class RankReaderTest {
                         CompressionCodecName.SNAPPY,
                         perGroup);
         try (writer) {
-            Batch batch = new Batch(columns, arrays, rows);
+            RowBatch batch = new RowBatch(columns, arrays, rows);
             for (int row = 0; row < rows; row++) {
                 writer.write(batch, row);
             }
@@ -73,26 +73,26 @@ class RankReaderTest {
         return writer.rowGroups();
     }
 
-    private static List<Batch> epoch(
+    private static List<RowBatch> epoch(
             StoredRows rows, ReadOptions options, int rank, int size, int epoch) {
         try (RankReader reader = new RankReader(rows, options, rank, size)) {
-            List<Batch> batches = all(reader.epoch(epoch));
+            List<RowBatch> batches = all(reader.epoch(epoch));
             assertThat(batches).hasSize(reader.stepsPerEpoch());
             return batches;
         }
     }
 
-    private static List<Batch> all(EpochBatches epoch) {
-        List<Batch> batches = new ArrayList<>();
+    private static List<RowBatch> all(EpochBatches epoch) {
+        List<RowBatch> batches = new ArrayList<>();
         try (epoch) {
             epoch.forEachRemaining(batches::add);
         }
         return batches;
     }
 
-    private static List<Long> ids(List<Batch> batches) {
+    private static List<Long> ids(List<RowBatch> batches) {
         List<Long> ids = new ArrayList<>();
-        for (Batch batch : batches) {
+        for (RowBatch batch : batches) {
             long[] own = batch.longs("id");
             float[] x = batch.floats("x");
             assertThat(own).hasSize(batch.rows());
@@ -120,8 +120,8 @@ class RankReaderTest {
                         .withCache(cache);
         List<Long> all = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
-            List<Batch> batches = epoch(rows, options, rank, size, 3);
-            for (Batch batch : batches.subList(0, batches.size() - 1)) {
+            List<RowBatch> batches = epoch(rows, options, rank, size, 3);
+            for (RowBatch batch : batches.subList(0, batches.size() - 1)) {
                 assertThat(batch.rows()).isEqualTo(batchSize);
             }
             all.addAll(ids(batches));
@@ -149,8 +149,8 @@ class RankReaderTest {
         List<List<Integer>> sizes = new ArrayList<>();
         List<Long> all = new ArrayList<>();
         for (int rank = 0; rank < size; rank++) {
-            List<Batch> batches = epoch(rows, options, rank, size, 0);
-            sizes.add(batches.stream().map(Batch::rows).toList());
+            List<RowBatch> batches = epoch(rows, options, rank, size, 0);
+            sizes.add(batches.stream().map(RowBatch::rows).toList());
             all.addAll(ids(batches));
         }
 
@@ -319,7 +319,7 @@ class RankReaderTest {
                 new StoredRows(vectors, write("vectors", vectors, 4, 2, arrays.toArray()));
 
         for (StoredRows rows : List.of(single, triple)) {
-            Batch batch = epoch(rows, ReadOptions.batches(6), 0, 1, 0).getFirst();
+            RowBatch batch = epoch(rows, ReadOptions.batches(6), 0, 1, 0).getFirst();
             for (int i = 0; i < 8; i++) {
                 assertThat(batch.values("c" + i)).isEqualTo(arrays.get(i));
             }
@@ -330,7 +330,7 @@ class RankReaderTest {
 
     @Test
     void wrongTypeAndUnknownColumnAreExplained() throws Exception {
-        Batch batch = epoch(rows(3), ReadOptions.batches(3), 0, 1, 0).getFirst();
+        RowBatch batch = epoch(rows(3), ReadOptions.batches(3), 0, 1, 0).getFirst();
 
         assertThatThrownBy(() -> batch.doubles("x"))
                 .hasMessageContaining("column 'x' has type float32, and not double");

@@ -6,7 +6,7 @@ import java.util.List;
 /// Rows of training data: one primitive array for each column, row after row.
 ///
 /// The arrays are new for each batch, and belong to the code that gets it.
-public final class Batch implements Serializable {
+public final class RowBatch implements Serializable {
     private static final long serialVersionUID = 1L;
 
     @SuppressWarnings("serial") // the lists of the JDK are serializable
@@ -17,7 +17,7 @@ public final class Batch implements Serializable {
 
     private final int rows;
 
-    Batch(List<Column> columns, Object[] arrays, int rows) {
+    RowBatch(List<Column> columns, Object[] arrays, int rows) {
         this.columns = columns;
         this.arrays = arrays;
         this.rows = rows;
