@@ -3,6 +3,7 @@ package org.horovod4j.runtime.backend;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
+import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.collectives.staged.HierarchicalProvider;
@@ -152,7 +153,22 @@ public final class BackendChoice<P extends BackendProvider> {
                 host.allgather(codec.encode(mine)).stream()
                         .map(bytes -> (Offer) Objects.requireNonNull(codec.decode(bytes)))
                         .toList();
-        return of(providers, offers);
+        try {
+            return of(providers, offers);
+        } catch (ConfigurationException e) {
+            leaveTogether(host, e);
+            throw e;
+        }
+    }
+
+    /// All ranks find the same mistake. One that left at once would be a lost rank to those that still
+    /// wait for the last of its bytes.
+    private static void leaveTogether(HostCollectives host, ConfigurationException reason) {
+        try {
+            host.barrier();
+        } catch (HorovodException e) {
+            reason.addSuppressed(e); // another rank has left it first
+        }
     }
 
     /// Makes the choice from what all ranks of the process set have published.
