@@ -63,6 +63,7 @@ class ReferenceTablesTest {
                     "org.horovod4j.dl4j.training",
                     "org.horovod4j.elastic",
                     "org.horovod4j.launcher",
+                    "org.horovod4j.spark",
                     "ai.djl",
                     "ai.djl.training");
 

@@ -136,6 +136,8 @@ final class LauncherProcess implements AutoCloseable {
 
     @Override
     public void close() {
+        stdout.end();
+        stderr.end();
         process.destroyForcibly();
     }
 
@@ -143,6 +145,9 @@ final class LauncherProcess implements AutoCloseable {
     private static final class Capture {
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private final Thread thread;
+
+        /// Whether nobody needs the rest. Java closes the streams of a process that it destroys.
+        private volatile boolean ended;
 
         Capture(InputStream stream) {
             thread = Thread.ofPlatform().daemon().start(() -> copy(stream));
@@ -152,8 +157,14 @@ final class LauncherProcess implements AutoCloseable {
             try {
                 stream.transferTo(bytes);
             } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                if (!ended) {
+                    throw new UncheckedIOException(e);
+                }
             }
+        }
+
+        void end() {
+            ended = true;
         }
 
         String text() {
