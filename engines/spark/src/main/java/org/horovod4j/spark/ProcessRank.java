@@ -1,5 +1,6 @@
 package org.horovod4j.spark;
 
+import org.apache.spark.SparkEnv;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.launcher.function.FunctionFailure;
 import org.horovod4j.launcher.function.LineOutputStream;
@@ -7,6 +8,8 @@ import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.OutputReader;
 import org.jspecify.annotations.Nullable;
+
+import scala.Tuple2;
 
 import java.io.File;
 import java.io.IOException;
@@ -33,13 +36,15 @@ import java.util.Set;
 /// A rank in a process of its own, which the executor starts: for frameworks of which a JVM can hold
 /// one rank only.
 ///
-/// The process gets the function and the settings, with the secret, over its standard input, which
-/// stays open: when it ends, the executor is gone and the process ends too. It leaves the result in a
-/// file that only this user can read. Both ends are JVMs of one user on one host, so this is no
-/// channel by which others could send objects.
+/// The process gets the function, the settings, with the secret, and those of Hadoop, which may have
+/// keys, over its standard input. That stays open: when it ends, the executor is gone and the process
+/// ends too. It leaves the result in a file that only this user can read. Both ends are JVMs of one
+/// user on one host, so this is no channel by which others could send objects.
 final class ProcessRank implements RankRunner {
     /// The name of this property tells a process from an executor.
     private static final String PREFIX = "hvd-spark-";
+
+    private static final String HADOOP_SETTINGS = "spark.hadoop.";
 
     /// What a JVM prints about options of ours and of Spark.
     private static final Set<String> JVM_WARNINGS =
@@ -148,9 +153,20 @@ final class ProcessRank implements RankRunner {
         ObjectOutputStream out = new ObjectOutputStream(process.getOutputStream());
         out.writeInt(start.worker());
         out.writeObject(new HashMap<>(start.settings()));
+        out.writeObject(new HashMap<>(hadoopSettings()));
         out.writeUTF(file.toString());
         out.writeObject(body);
         out.flush(); // stays open
+    }
+
+    /// Those of the application.
+    private static Map<String, String> hadoopSettings() {
+        Map<String, String> settings = new HashMap<>();
+        for (Tuple2<String, String> setting :
+                SparkEnv.get().conf().getAllWithPrefix(HADOOP_SETTINGS)) {
+            settings.put(HADOOP_SETTINGS + setting._1(), setting._2());
+        }
+        return settings;
     }
 
     private OutputReader forward(InputStream stream, boolean isError) {

@@ -25,6 +25,9 @@ final class ProcessRankMain {
         ObjectInputStream in = new ProcessRank.LoaderInputStream(executor);
         int worker = in.readInt();
         Map<String, String> settings = ProcessRank.settings(in.readObject());
+        // Spark reads them where it runs without an application. Options of the JVM take
+        // precedence.
+        ProcessRank.settings(in.readObject()).forEach(System.getProperties()::putIfAbsent);
         Path file = Path.of(in.readUTF());
         RankBody body = (RankBody) in.readObject();
         Thread.ofPlatform()
@@ -61,7 +64,7 @@ final class ProcessRankMain {
         try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
             out.writeObject(outcome);
         } catch (IOException | RuntimeException e) {
-            Files.delete(file);
+            Files.deleteIfExists(file);
             throw e;
         }
     }

@@ -3,6 +3,8 @@ package org.horovod4j.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.sql.SparkSession;
 import org.horovod4j.Communicator;
 import org.horovod4j.ConfigurationException;
@@ -28,7 +30,14 @@ class SeveralSlotsIT {
 
     @BeforeAll
     static void start() throws Exception {
-        spark = TestCluster.start("local-cluster[1,2,1024]", Map.of());
+        spark =
+                TestCluster.start(
+                        "local-cluster[1,2,1024]",
+                        Map.of(
+                                "spark.hadoop.test.key",
+                                "a secret",
+                                "spark.hadoop.test.other",
+                                "x"));
         HvdSpark.ranks(spark, 2).startTimeout(Duration.ofMinutes(1)).execute(comm -> {});
     }
 
@@ -74,6 +83,24 @@ class SeveralSlotsIT {
 
         assertThat(places).extracting(Place::sum).containsOnly(3f);
         assertThat(places).extracting(Place::pid).doesNotHaveDuplicates();
+    }
+
+    private static List<String> hadoopSettings(Communicator comm) {
+        Configuration hadoop = SparkHadoopUtil.get().conf();
+        String command = ProcessHandle.current().info().commandLine().orElse("");
+        return List.of(
+                hadoop.get("test.key", "no key"),
+                hadoop.get("test.other", "nothing"),
+                command.contains("a secret") ? "visible" : "hidden");
+    }
+
+    @Test
+    void aProcessHasTheHadoopSettingsOfTheApplication() {
+        assertThat(
+                        HvdSpark.ranks(spark, 2)
+                                .processes("-XX:TieredStopAtLevel=1", "-Dspark.hadoop.test.other=y")
+                                .run(SeveralSlotsIT::hadoopSettings))
+                .containsOnly(List.of("a secret", "y", "hidden"));
     }
 
     private static int sizeOfElasticJob() {

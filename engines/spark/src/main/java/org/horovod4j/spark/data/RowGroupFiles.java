@@ -28,8 +28,8 @@ final class RowGroupFiles {
     private final Configuration configuration = configuration();
     private final Map<String, ParquetMetadata> footers = new ConcurrentHashMap<>();
 
-    /// The settings of Hadoop: in an executor those of the application (`spark.hadoop.*`), in any
-    /// process those of its class path and of system properties `spark.hadoop.*`.
+    /// The settings of Hadoop: those of the application (`spark.hadoop.*`), which a rank in its own
+    /// process has as system properties, and those of the class path.
     static Configuration configuration() {
         SparkEnv environment = SparkEnv.get();
         return environment == null

@@ -40,8 +40,8 @@ final class RunFolder {
         this.files = folder.getFileSystem(configuration());
     }
 
-    /// That of the executor, with its settings `spark.hadoop.…`. A process of a rank has the files of
-    /// its class path alone.
+    /// With the settings `spark.hadoop.…` of the application. A rank in its own process has them as
+    /// system properties.
     private static Configuration configuration() {
         SparkEnv executor = SparkEnv.get();
         return executor == null
