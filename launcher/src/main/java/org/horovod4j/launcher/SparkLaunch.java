@@ -55,8 +55,7 @@ final class SparkLaunch {
     int run(Callable<TerminationSignals> install) throws IOException, InterruptedException {
         Map<String, String> variables = context.launch().mergedWith(context.environment());
         Path submit = find(variables);
-        Map<String, String> properties = command.executorVariables();
-        @Nullable Path file = properties.isEmpty() ? null : write(properties);
+        Path file = write(command.properties());
         try {
             List<List<String>> commands = new ArrayList<>();
             for (List<String> program : context.launch().commands()) {
@@ -72,9 +71,7 @@ final class SparkLaunch {
             Signal signal = interruption;
             return signal == null ? code : 128 + signal.number();
         } finally {
-            if (file != null) {
-                Files.deleteIfExists(file);
-            }
+            Files.deleteIfExists(file);
         }
     }
 
@@ -99,7 +96,7 @@ final class SparkLaunch {
                                                 .formatted(COMMAND, SPARK_HOME)));
     }
 
-    /// Not on the command line, which every user of the machine can read.
+    /// Properties may be secret, and every user of the machine can read a command line.
     private static Path write(Map<String, String> values) throws IOException {
         Path file = Files.createTempFile("horovodrun-spark-", ".conf"); // of this user alone
         Properties properties = new Properties();
@@ -147,8 +144,9 @@ final class SparkLaunch {
         }
     }
 
-    /// Forwards a signal to `spark-submit`, whose driver then stops the application. It is killed if
-    /// it does not end within the grace period, or at once at a second signal.
+    /// Forwards a signal to `spark-submit`. It is killed if it does not end within the grace period, or
+    /// at once at a second signal. With `deploy_mode: client` it has the driver, which stops the
+    /// application; a driver in the cluster continues.
     private void interrupt(Signal signal) {
         boolean again = interruption != null;
         interruption = signal;

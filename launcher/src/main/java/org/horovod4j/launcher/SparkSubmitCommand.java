@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -30,10 +30,10 @@ record SparkSubmitCommand(Invocation.Launch launch, Controller.Spark spark) {
     private static final String EXECUTOR_VARIABLE = "spark.executorEnv.";
 
     /// @param submit the program `spark-submit`
-    /// @param properties the file with [#executorVariables]; null if there are none
+    /// @param properties the file with [#properties]
     /// @param program a jar, and the arguments of its program
     /// @throws ConfigurationException when there is no such jar
-    List<String> words(Path submit, @Nullable Path properties, List<String> program) {
+    List<String> words(Path submit, Path properties, List<String> program) {
         checkProgram(program);
         SparkSettings settings = spark.settings();
         List<String> words = new ArrayList<>(List.of(submit.toString()));
@@ -45,11 +45,8 @@ record SparkSubmitCommand(Invocation.Launch launch, Controller.Spark spark) {
         add(words, "--repositories", list(settings.repositories()));
         add(words, "--jars", list(settings.jars()));
         add(words, "--files", list(settings.files()));
-        if (properties != null) {
-            words.add("--load-spark-defaults"); // Spark would leave them out otherwise
-            add(words, "--properties-file", properties.toString());
-        }
-        conf().forEach((key, value) -> add(words, "--conf", key + "=" + value));
+        words.add("--load-spark-defaults"); // Spark would leave them out otherwise
+        add(words, "--properties-file", properties.toString());
         words.addAll(program);
         return words;
     }
@@ -64,9 +61,14 @@ record SparkSubmitCommand(Invocation.Launch launch, Controller.Spark spark) {
         return values.isEmpty() ? null : String.join(",", values);
     }
 
-    /// Those of the job file come last.
-    private Map<String, String> conf() {
-        Map<String, String> conf = new TreeMap<>();
+    /// The properties of Spark. `spark.conf` of the job file overrides the others.
+    ///
+    /// @throws ConfigurationException when the job cannot run with `deploy_mode: cluster`
+    Map<String, String> properties() {
+        if (spark.settings().isCluster()) {
+            checkCluster();
+        }
+        Map<String, String> conf = new TreeMap<>(executorVariables());
         conf.put(RANKS, Integer.toString(launch.processes()));
         launch.elasticity()
                 .ifPresent(
@@ -77,7 +79,7 @@ record SparkSubmitCommand(Invocation.Launch launch, Controller.Spark spark) {
         conf.put("spark.executor.instances", Integer.toString(spark.executors()));
         conf.put(
                 "spark.cores.max", // a standalone cluster has no number of executors
-                Integer.toString(spark.executors() * spark.settings().coresPerWorker()));
+                Long.toString((long) spark.executors() * spark.settings().coresPerWorker()));
         conf.putAll(spark.settings().conf());
         return conf;
     }
@@ -97,22 +99,30 @@ record SparkSubmitCommand(Invocation.Launch launch, Controller.Spark spark) {
         }
     }
 
+    /// A driver in the cluster gets no options, and `spark-submit` may end before it does.
+    private void checkCluster() {
+        if (launch.commands().size() > 1) {
+            throw new ConfigurationException(
+                    "run: with deploy_mode: cluster, spark-submit may not wait for the end of a program. Write one jar under run, or deploy_mode: client.");
+        }
+        for (String name : launch.options().keySet()) {
+            if (isOption(name)) {
+                throw new ConfigurationException(
+                        "%s: with deploy_mode: cluster, options do not reach the driver of Spark. Give them to HvdSpark.options in the program."
+                                .formatted(name));
+            }
+        }
+    }
+
     /// The properties for variables that are no options of Horovod4J. Options are in the environment
     /// of the driver, which gives them to the ranks.
-    ///
-    /// @throws ConfigurationException when options cannot reach a driver in the cluster
-    Map<String, String> executorVariables() {
-        Map<String, String> properties = new LinkedHashMap<>();
+    private Map<String, String> executorVariables() {
+        Map<String, String> properties = new HashMap<>();
         launch.options()
                 .forEach(
                         (name, value) -> {
                             if (!isOption(name)) {
                                 properties.put(EXECUTOR_VARIABLE + name, value);
-                            } else if (SparkSettings.CLUSTER.equals(
-                                    spark.settings().deployMode())) {
-                                throw new ConfigurationException(
-                                        "%s: with deploy_mode: cluster, options do not reach the driver of Spark. Give them to HvdSpark.options in the program."
-                                                .formatted(name));
                             }
                         });
         return properties;

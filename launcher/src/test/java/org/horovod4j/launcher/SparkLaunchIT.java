@@ -72,14 +72,18 @@ class SparkLaunchIT {
                           class: com.example.Train
                           packages: [a:b:1, c:d:2]
                           conf:
-                            spark.ui.enabled: false
+                            spark.executor.cores: 3
+                            spark.hadoop.fs.key: another secret
                         environment:
                           HOROVOD_CYCLE_TIME: 2
                           TOKEN: very secret
                         run: JAR --epochs 3
-                        """);
+                        """,
+                        "--verbose");
 
-        assertThat(err.toString(UTF_8)).isEmpty();
+        assertThat(err.toString(UTF_8))
+                .contains("--properties-file ")
+                .doesNotContain("very secret", "another secret");
         assertThat(code).isZero();
         String[] printed = out.toString(UTF_8).split("\\R");
         assertThat(printed)
@@ -88,14 +92,15 @@ class SparkLaunchIT {
                 .containsSubsequence("--class", "com.example.Train")
                 .containsSubsequence("--packages", "a:b:1,c:d:2")
                 .containsSubsequence("--load-spark-defaults", "--properties-file")
-                .containsSubsequence("--conf", "spark.cores.max=2")
-                .containsSubsequence("--conf", "spark.executor.cores=1")
-                .containsSubsequence("--conf", "spark.executor.instances=2")
-                .containsSubsequence("--conf", "spark.horovod.ranks=2")
-                .containsSubsequence("--conf", "spark.task.cpus=1")
-                .containsSubsequence("--conf", "spark.ui.enabled=false")
                 .containsSubsequence(jar.toString(), "--epochs", "3", "cycle=2")
                 // in the file alone
+                .doesNotContain("--conf")
+                .contains("spark.cores.max=6")
+                .contains("spark.executor.cores=3")
+                .contains("spark.executor.instances=2")
+                .contains("spark.horovod.ranks=2")
+                .contains("spark.task.cpus=1")
+                .contains("spark.hadoop.fs.key=another secret")
                 .contains("spark.executorEnv.TOKEN=very secret")
                 .doesNotContain("spark.executorEnv.HOROVOD_CYCLE_TIME=2");
     }
@@ -114,7 +119,7 @@ class SparkLaunchIT {
         assertThat(code).isEqualTo(3);
         assertThat(err.toString(UTF_8))
                 .containsOnlyOnce("ran\n")
-                .contains("spark/bin/spark-submit --conf spark.cores.max=1")
+                .contains("spark/bin/spark-submit --load-spark-defaults --properties-file ")
                 .contains("spark-submit ended with exit code 3");
     }
 
@@ -143,5 +148,13 @@ class SparkLaunchIT {
                 .isEqualTo(2);
         assertThat(err.toString(UTF_8))
                 .contains("HOROVOD_CYCLE_TIME: with deploy_mode: cluster, options do not reach");
+        for (String cluster :
+                List.of("deploy_mode: cluster", "conf: {spark.submit.deployMode: cluster}")) {
+            err.reset();
+            String job = "engine: spark\nspark: {%s}\nrun: [JAR a, JAR b]".formatted(cluster);
+            assertThat(run(spark, job)).isEqualTo(2);
+            assertThat(err.toString(UTF_8))
+                    .contains("run: with deploy_mode: cluster, spark-submit may not wait");
+        }
     }
 }

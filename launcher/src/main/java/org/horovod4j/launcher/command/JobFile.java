@@ -65,7 +65,7 @@ record JobFile(
     String description() {
         return spark == null
                 ? "%s: %s. CPUs and memory are not reserved.".formatted(name, workers)
-                : "%s: %s, of which Spark runs each in an executor.".formatted(name, workers);
+                : "%s: %s. Spark runs each worker in an executor.".formatted(name, workers);
     }
 
     /// The number of workers, and the number of processes and GPUs of each.

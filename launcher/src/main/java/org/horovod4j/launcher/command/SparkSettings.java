@@ -29,7 +29,9 @@ public record SparkSettings(
         int coresPerWorker,
         Map<String, String> conf) {
     /// The value of [#deployMode] for a driver that runs in the cluster.
-    public static final String CLUSTER = "cluster";
+    private static final String CLUSTER = "cluster";
+
+    private static final String EXECUTOR_CORES = "spark.executor.cores";
 
     static final String KEY = "spark";
 
@@ -52,6 +54,12 @@ public record SparkSettings(
         conf = Map.copyOf(conf);
     }
 
+    /// Whether the driver runs in the cluster.
+    public boolean isCluster() {
+        return CLUSTER.equals(
+                deployMode == null ? conf.get("spark.submit.deployMode") : deployMode);
+    }
+
     /// Reads the keys under `spark`, and `resources`: Spark reserves them.
     static SparkSettings read(YamlNode.Mapping root, JobFile.Workers workers) {
         YamlNode.Mapping spark = root.section(KEY, KEYS);
@@ -61,12 +69,11 @@ public record SparkSettings(
         }
         Map<String, String> conf = new LinkedHashMap<>();
         int cores = resources(root, workers, conf);
-        spark.find("conf")
-                .ifPresent(
-                        node ->
-                                node.asMapping()
-                                        .entries()
-                                        .forEach((key, value) -> conf.put(key, value.asText())));
+        YamlNode.Mapping given = spark.find("conf").map(YamlNode::asMapping).orElse(null);
+        if (given != null) {
+            given.entries().forEach((key, value) -> conf.put(key, value.asText()));
+            cores = given.count(EXECUTOR_CORES, 1).orElse(cores);
+        }
         return new SparkSettings(
                 text(root, "project"),
                 text(spark, "master"),
@@ -91,8 +98,9 @@ public record SparkSettings(
         if (resources != null) {
             Optional<YamlNode> cpus = resources.find("cpus");
             if (cpus.isPresent()) {
-                cores = (int) Double.parseDouble(cpus.get().asText().strip());
-                if (cores < processes || cores % processes != 0) {
+                double number = Double.parseDouble(cpus.get().asText().strip());
+                cores = (int) number;
+                if (cores != number || cores < processes || cores % processes != 0) {
                     throw cpus.get()
                             .error(
                                     "Spark gives each process whole cores: write a multiple of %d."
@@ -114,7 +122,7 @@ public record SparkSettings(
             conf.put("spark.executor.resource.gpu.amount", "" + workers.gpusPerWorker());
             conf.put("spark.task.resource.gpu.amount", "" + workers.gpusPerWorker() / processes);
         }
-        conf.put("spark.executor.cores", Integer.toString(cores));
+        conf.put(EXECUTOR_CORES, Integer.toString(cores));
         conf.put("spark.task.cpus", Integer.toString(cores / processes));
         return cores;
     }

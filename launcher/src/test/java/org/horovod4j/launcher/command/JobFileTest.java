@@ -298,6 +298,8 @@ class JobFileTest {
                     spark: {deploy_mode: here}    | spark.deploy_mode: write client or cluster.
                     hosts: [a]                    | Spark chooses the hosts, but hosts are named in line 2.
                     resources: {cpus: 0.5}        | Spark gives each process whole cores: write a multiple of 1.
+                    resources: {cpus: 2.5}        | Spark gives each process whole cores: write a multiple of 1.
+                    spark: {conf: {spark.executor.cores: x}} | spark.conf.spark.executor.cores: 'x' is not a whole number
                     workers: {processes: 2}; resources: {gpus: 3} | Spark gives each process whole GPUs
                     elastic: {discovery: ./a.sh}  | unknown key 'discovery' in elastic.
                     """)
