@@ -2,6 +2,7 @@ package org.horovod4j.spark.data;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.impl.ColumnReadStoreImpl;
@@ -17,7 +18,9 @@ import org.apache.spark.deploy.SparkHadoopUtil;
 import org.horovod4j.spark.data.StoredRows.RowGroup;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
+import java.security.PrivilegedExceptionAction;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,6 +30,17 @@ import java.util.function.BiConsumer;
 final class RowGroupFiles {
     private final Configuration configuration = configuration();
     private final Map<String, ParquetMetadata> footers = new ConcurrentHashMap<>();
+
+    /// The user of the thread that creates this. A thread that reads ahead does not inherit it.
+    private final UserGroupInformation user;
+
+    RowGroupFiles() {
+        try {
+            this.user = UserGroupInformation.getCurrentUser();
+        } catch (IOException e) {
+            throw new UncheckedIOException("the user of this thread is not known", e);
+        }
+    }
 
     /// The settings of Hadoop: those of the application (`spark.hadoop.*`), which a rank in its own
     /// process has as system properties, and those of the class path.
@@ -74,6 +88,29 @@ final class RowGroupFiles {
 
     private void decode(
             RowGroup rowGroup, List<Column> columns, BiConsumer<Integer, ParquetColumn> use) {
+        try {
+            asUser(
+                    () -> {
+                        decodeHere(rowGroup, columns, use);
+                        return rowGroup;
+                    });
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read rows of " + rowGroup.file(), e);
+        }
+    }
+
+    private <T> T asUser(PrivilegedExceptionAction<T> action) throws IOException {
+        try {
+            return user.doAs(action);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while reading");
+        }
+    }
+
+    private void decodeHere(
+            RowGroup rowGroup, List<Column> columns, BiConsumer<Integer, ParquetColumn> use)
+            throws IOException {
         String file = rowGroup.file();
         try (ParquetFileReader reader = open(file)) {
             ParquetMetadata footer = reader.getFooter();
@@ -92,8 +129,6 @@ final class RowGroupFiles {
             for (int i = 0; i < columns.size(); i++) {
                 use.accept(i, ParquetColumn.of(columns.get(i), requested, store, place));
             }
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot read rows of " + file, e);
         }
     }
 
@@ -111,9 +146,12 @@ final class RowGroupFiles {
     }
 
     ParquetMetadata footer(String file) throws IOException {
-        try (ParquetFileReader reader = open(file)) {
-            return reader.getFooter();
-        }
+        return asUser(
+                () -> {
+                    try (ParquetFileReader reader = open(file)) {
+                        return reader.getFooter();
+                    }
+                });
     }
 
     private ParquetFileReader open(String file) throws IOException {

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.horovod4j.DataType;
 import org.horovod4j.data.LastBatch;
@@ -16,11 +19,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
@@ -71,6 +78,51 @@ class RankReaderTest {
             }
         }
         return writer.rowGroups();
+    }
+
+    /// Files of this machine, under a scheme of its own, with the users who opened some.
+    public static final class UserFiles extends RawLocalFileSystem {
+        private static final Set<String> USERS = ConcurrentHashMap.newKeySet();
+
+        @Override
+        public String getScheme() {
+            return "userfile";
+        }
+
+        @Override
+        public URI getUri() {
+            return URI.create("userfile:///");
+        }
+
+        @Override
+        public FSDataInputStream open(org.apache.hadoop.fs.Path file, int bufferSize)
+                throws IOException {
+            USERS.add(UserGroupInformation.getCurrentUser().getUserName());
+            return super.open(file, bufferSize);
+        }
+    }
+
+    @Test
+    void theThreadThatReadsAheadIsTheSameUser() throws Exception {
+        StoredRows rows = rows(25);
+        StoredRows others =
+                new StoredRows(
+                        rows.columns(),
+                        rows.rowGroups().stream()
+                                .map(
+                                        it ->
+                                                new RowGroup(
+                                                        it.file().replace("file:", "userfile:"),
+                                                        it.index(),
+                                                        it.rows()))
+                                .toList());
+        PrivilegedExceptionAction<List<RowBatch>> read =
+                () -> epoch(others, ReadOptions.batches(5).withCache(0), 0, 1, 0);
+
+        List<RowBatch> batches = UserGroupInformation.createRemoteUser("somebody").doAs(read);
+
+        assertThat(batches).hasSize(5);
+        assertThat(UserFiles.USERS).containsExactly("somebody");
     }
 
     private static List<RowBatch> epoch(
