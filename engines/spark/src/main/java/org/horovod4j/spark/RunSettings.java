@@ -61,9 +61,13 @@ record RunSettings(
             options.put(Options.TLS.variable(), "1");
         }
         for (Option<?> option : Options.all()) {
-            String name = option.variable();
-            if (!option.flags().isEmpty() && environment.containsKey(name)) {
-                options.put(name, environment.getOrDefault(name, ""));
+            List<String> names = option.names();
+            if (!option.flags().isEmpty() && names.stream().noneMatch(given::containsKey)) {
+                for (String name : names) {
+                    if (environment.containsKey(name)) {
+                        options.put(name, environment.getOrDefault(name, ""));
+                    }
+                }
             }
         }
         options.putAll(given);
