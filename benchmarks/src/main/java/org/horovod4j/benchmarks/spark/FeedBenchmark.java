@@ -36,7 +36,7 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
-/// The time in which ranks get the values of a `Dataset` as `float` arrays, by several ways that take
+/// The time in which ranks get the values of a `Dataset` as `float` arrays, by several variants that take
 /// turns. `spark-feed.sh` starts it.
 ///
 /// The times are those of the slowest rank, from a barrier before the first row. The start of a
@@ -62,15 +62,18 @@ public final class FeedBenchmark {
     /// What a rank has measured.
     ///
     /// @param sum of the first column, which shows that all rows came
-    record Pass(double seconds, double sum) implements Serializable {}
+    record Measurement(double seconds, double sum) implements Serializable {}
 
-    /// A way to get the values.
+    /// A variant of getting the values.
     ///
-    /// @param baseline the way that it is compared with; null for itself
+    /// @param baseline the variant that it is compared with; null for itself
     /// @param seconds of each round
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    private record Way(
-            String name, @Nullable Way baseline, double[] seconds, Supplier<List<Pass>> run) {}
+    private record Variant(
+            String name,
+            @Nullable Variant baseline,
+            double[] seconds,
+            Supplier<List<Measurement>> run) {}
 
     /// Measures, and prints a table.
     ///
@@ -100,58 +103,62 @@ public final class FeedBenchmark {
                                         .as("x")),
                         List.of(ColumnRequest.of("x")),
                         WriteOptions.forRanks(RANKS));
-        Way ofRows = new Way("Dataset.rdd()", null, new double[rounds], () -> ofRows(dataset));
-        Way ofFiltered =
-                new Way(
+        Variant ofRows =
+                new Variant("Dataset.rdd()", null, new double[rounds], () -> ofRows(dataset));
+        Variant ofFiltered =
+                new Variant(
                         "Dataset.rdd(), filtered",
                         null,
                         new double[rounds],
                         () -> ofRows(filtered));
-        List<Way> ways =
+        List<Variant> variants =
                 List.of(
                         ofRows,
-                        new Way(
+                        new Variant(
                                 "DatasetBatches",
                                 ofRows,
                                 new double[rounds],
                                 () -> ofBatches(dataset)),
-                        new Way(
+                        new Variant(
                                 "Store, files",
                                 ofRows,
                                 new double[rounds],
                                 () -> ofStore(data, false)),
-                        new Way(
+                        new Variant(
                                 "Store, memory",
                                 ofRows,
                                 new double[rounds],
                                 () -> ofStore(data, true)),
                         ofFiltered,
-                        new Way(
+                        new Variant(
                                 "DatasetBatches, filtered",
                                 ofFiltered,
                                 new double[rounds],
                                 () -> ofBatches(filtered)));
         double expected = Double.NaN;
         for (int round = -WARM_UP; round < rounds; round++) {
-            List<Way> order = new ArrayList<>(ways);
+            List<Variant> order = new ArrayList<>(variants);
             Collections.shuffle(order, random);
-            for (Way way : order) {
-                List<Pass> passes = way.run().get();
-                double sum = passes.stream().mapToDouble(Pass::sum).sum();
+            for (Variant variant : order) {
+                List<Measurement> measurements = variant.run().get();
+                double sum = measurements.stream().mapToDouble(Measurement::sum).sum();
                 if (Double.isNaN(expected)) {
                     expected = sum;
                 } else if (Math.abs(sum - expected) > 1e-9 * rows) {
                     throw new IllegalStateException(
-                            "%s: the sum is %s, and not %s".formatted(way.name(), sum, expected));
+                            "%s: the sum is %s, and not %s"
+                                    .formatted(variant.name(), sum, expected));
                 }
-                double slowest = passes.stream().mapToDouble(Pass::seconds).max().orElseThrow();
-                System.out.printf(Locale.ROOT, "round %d: %s %.3f s%n", round, way.name(), slowest);
+                double slowest =
+                        measurements.stream().mapToDouble(Measurement::seconds).max().orElseThrow();
+                System.out.printf(
+                        Locale.ROOT, "round %d: %s %.3f s%n", round, variant.name(), slowest);
                 if (round >= 0) {
-                    way.seconds()[round] = slowest;
+                    variant.seconds()[round] = slowest;
                 }
             }
         }
-        System.out.println(table(ways));
+        System.out.println(table(variants));
         store.remove(data);
     }
 
@@ -161,18 +168,18 @@ public final class FeedBenchmark {
                 .toArray(org.apache.spark.sql.Column[]::new);
     }
 
-    private String table(List<Way> ways) {
-        Table table = new Table(List.of("way", "s", "million rows/s", "rate / Dataset.rdd()"));
-        for (Way way : ways) {
-            Way baseline = way.baseline() == null ? way : way.baseline();
-            double[] seconds = way.seconds();
+    private String table(List<Variant> variants) {
+        Table table = new Table(List.of("variant", "s", "million rows/s", "rate / Dataset.rdd()"));
+        for (Variant variant : variants) {
+            Variant baseline = variant.baseline() == null ? variant : variant.baseline();
+            double[] seconds = variant.seconds();
             double[] rates = new double[seconds.length];
             double[] ratios = new double[seconds.length];
             for (int i = 0; i < seconds.length; i++) {
                 rates[i] = rows / seconds[i] / 1e6;
                 ratios[i] = baseline.seconds()[i] / seconds[i];
             }
-            table.add(List.of(way.name(), text(seconds), text(rates), text(ratios)));
+            table.add(List.of(variant.name(), text(seconds), text(rates), text(ratios)));
         }
         return table.toMarkdown();
     }
@@ -187,22 +194,22 @@ public final class FeedBenchmark {
                 percentiles.p90());
     }
 
-    private List<Pass> ofRows(Dataset<Row> dataset) {
-        PartitionFunction<Row, Pass> function =
+    private List<Measurement> ofRows(Dataset<Row> dataset) {
+        PartitionFunction<Row, Measurement> function =
                 (comm, own) -> timed(comm, new RowFloats(own), batch -> sum((float[]) batch[0], 1));
         return HvdSpark.ranks(spark, RANKS).run(dataset.toJavaRDD(), function);
     }
 
-    private List<Pass> ofBatches(Dataset<Row> dataset) {
+    private List<Measurement> ofBatches(Dataset<Row> dataset) {
         List<ColumnRequest> columns =
                 IntStream.range(0, COLUMNS).mapToObj(i -> ColumnRequest.of("c" + i)).toList();
-        PartitionFunction<RowBatch, Pass> function =
+        PartitionFunction<RowBatch, Measurement> function =
                 (comm, own) -> timed(comm, own, batch -> sum(batch.floats("c0"), 1));
         return HvdSpark.ranks(spark, RANKS)
                 .run(DatasetBatches.of(dataset, columns, BATCH), function);
     }
 
-    private List<Pass> ofStore(StoredData data, boolean isCached) {
+    private List<Measurement> ofStore(StoredData data, boolean isCached) {
         ReadOptions options =
                 ReadOptions.batches(BATCH)
                         .withSampling(Sampling.shuffled(1).withLastBatch(LastBatch.UNEVEN))
@@ -212,28 +219,29 @@ public final class FeedBenchmark {
                         comm -> {
                             try (RankReader reader = data.training().reader(options, comm)) {
                                 if (isCached) {
-                                    pass(comm, reader, 0);
+                                    measurement(comm, reader, 0);
                                 }
-                                return pass(comm, reader, 1);
+                                return measurement(comm, reader, 1);
                             }
                         });
     }
 
-    private static Pass pass(Communicator comm, RankReader reader, int epoch) {
+    private static Measurement measurement(Communicator comm, RankReader reader, int epoch) {
         comm.barrier();
         try (EpochBatches batches = reader.epoch(epoch)) {
             return timed(comm, batches, batch -> sum(batch.floats("x"), COLUMNS));
         }
     }
 
-    private static <T> Pass timed(Communicator comm, Iterator<T> batches, ToDoubleFunction<T> sum) {
+    private static <T> Measurement timed(
+            Communicator comm, Iterator<T> batches, ToDoubleFunction<T> sum) {
         comm.barrier();
         long start = System.nanoTime();
         double all = 0;
         while (batches.hasNext()) {
             all += sum.applyAsDouble(batches.next());
         }
-        return new Pass((System.nanoTime() - start) / 1e9, all);
+        return new Measurement((System.nanoTime() - start) / 1e9, all);
     }
 
     private static double sum(float[] values, int stride) {

@@ -26,8 +26,8 @@ final class ExecutorRank implements RankRunner {
             Map.of(RuntimeOptions.JVM_HOOKS.variable(), "0");
 
     private static final String HVD_OF_ANOTHER =
-            "another job uses Hvd in this executor: the function of this one must use its communicator"
-                    + " alone. Let jobs run one after the other, or call processes().";
+            "another job uses Hvd in this executor, so this job cannot use Hvd here: use the communicator"
+                    + " that the function gets. Let jobs run one after the other, or call processes().";
 
     private @Nullable Rank rank;
     private boolean usesHvd;

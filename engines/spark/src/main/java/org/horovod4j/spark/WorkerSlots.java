@@ -224,10 +224,10 @@ final class WorkerSlots {
         return slot;
     }
 
-    /// Whether somebody has cancelled the Spark jobs of worker slots that are lost.
+    /// Whether the Spark job of a lost worker slot was cancelled.
     ///
     /// @param limit how long to wait for the end of each: a task is killed before its job ends
-    /// @return why the job cannot continue; empty if nobody has
+    /// @return why the job cannot continue; empty if none was
     Optional<String> cancellation(Duration limit) throws InterruptedException {
         for (WorkerSlot slot : lost.keySet()) {
             Optional<Throwable> failure = failure(slot, limit).filter(JobProperties::isCancelled);

@@ -77,7 +77,7 @@ public final class RankReader implements AutoCloseable {
         this.cache = new AtomicReferenceArray<>(isCached ? parts.size() : 0);
     }
 
-    /// A rank without rows of its own gets one of another: it needs it if it pads its batch.
+    /// A rank without rows gets one row of another rank, to pad its batch.
     private static List<Part> parts(StoredRows stored, int rank, int size) {
         long all = stored.rows();
         long first = rank * (all / size) + Math.min(rank, all % size);
