@@ -28,7 +28,8 @@ class ArchitectureTest {
     /// in several frameworks has one name.
     @Test
     void noTwoTypesHaveTheSameSimpleName() {
-        assertThat(ALL_MODULES.ambiguousNames()).containsOnlyKeys("DistributedOptimizer", "Checkpoints", "ProgressListener");
+        assertThat(ALL_MODULES.ambiguousNames())
+                .containsOnlyKeys("DistributedOptimizer", "Checkpoints", "ProgressListener");
     }
 
     @Test
