@@ -8,7 +8,7 @@ final class BadRow {
 
     static ConfigurationException of(Column column, String what, String row) {
         return new ConfigurationException(
-                "column '%s' (%s%s) has %s in %s. Remove or replace such rows, as by na().drop() or filter()."
+                "column '%s' (%s%s) has %s in %s. Remove or replace such rows, for example with na().drop() or filter()."
                         .formatted(
                                 column.name(),
                                 column.type(),

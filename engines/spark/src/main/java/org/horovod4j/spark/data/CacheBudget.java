@@ -19,7 +19,7 @@ final class CacheBudget {
 
     /// Reserves bytes until [#release].
     ///
-    /// @return whether there were as many left
+    /// @return whether enough bytes were left
     synchronized boolean reserve(long bytes) {
         if (bytes > limit - reserved) {
             return false;

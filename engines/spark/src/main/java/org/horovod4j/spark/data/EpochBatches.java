@@ -28,8 +28,8 @@ public final class EpochBatches implements Iterator<RowBatch>, AutoCloseable {
         this.windows = ahead;
         this.batches =
                 new Prefetcher<>(
-                        new Gather(columns, windows, skipped, rows, options.batchSize()),
-                        options.ahead());
+                        new BatchAssembler(columns, windows, skipped, rows, options.batchSize()),
+                        options.prefetchBatches());
     }
 
     /// Waits until a batch is there, or the epoch has ended.
@@ -70,7 +70,7 @@ public final class EpochBatches implements Iterator<RowBatch>, AutoCloseable {
     }
 
     /// Copies rows of windows into batches.
-    private static final class Gather implements Iterator<RowBatch> {
+    private static final class BatchAssembler implements Iterator<RowBatch> {
         private final List<Column> columns;
         private final Iterator<ShuffledRows> windows;
         private final int batchSize;
@@ -78,7 +78,7 @@ public final class EpochBatches implements Iterator<RowBatch>, AutoCloseable {
         private int position;
         private int left;
 
-        Gather(
+        BatchAssembler(
                 List<Column> columns,
                 Iterator<ShuffledRows> windows,
                 int skipped,

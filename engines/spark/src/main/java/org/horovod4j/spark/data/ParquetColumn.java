@@ -59,11 +59,11 @@ abstract sealed class ParquetColumn {
     /// How many elements the first row has. Nothing can be read afterwards.
     abstract int firstLength();
 
-    final ConfigurationException isNull(int row) {
+    final ConfigurationException nullValue(int row) {
         return bad(row, "null");
     }
 
-    final ConfigurationException hasLength(int row, int length) {
+    final ConfigurationException wrongLength(int row, int length) {
         return bad(
                 row,
                 "%d elements, but %d in the first row of the data"
@@ -142,7 +142,7 @@ abstract sealed class ParquetColumn {
         @Override
         void readRow(Object array, int index, int row) {
             if (leaf.isNull()) {
-                throw isNull(row);
+                throw nullValue(row);
             }
             if (!leaf.copy(array, column.type(), index)) {
                 throw bad(row, leaf.text());
@@ -173,12 +173,12 @@ abstract sealed class ParquetColumn {
         @Override
         void readRow(Object array, int index, int row) {
             if (leaf.isNull()) {
-                throw isNull(row);
+                throw nullValue(row);
             }
             ByteBuffer bytes =
                     leaf.reader.getBinary().toByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
             if (bytes.remaining() != column.byteSize()) {
-                throw hasLength(row, bytes.remaining() / column.type().byteSize());
+                throw wrongLength(row, bytes.remaining() / column.type().byteSize());
             }
             int length = column.length();
             switch (array) {
@@ -200,7 +200,7 @@ abstract sealed class ParquetColumn {
         @Override
         int firstLength() {
             if (leaf.isNull()) {
-                throw isNull(0);
+                throw nullValue(0);
             }
             return leaf.reader.getBinary().length();
         }
@@ -271,7 +271,7 @@ abstract sealed class ParquetColumn {
             }
             int length = leaf.read(this, array, column.type(), index, column.length(), row);
             if (length != column.length()) {
-                throw hasLength(row, length);
+                throw wrongLength(row, length);
             }
         }
 
@@ -310,7 +310,7 @@ abstract sealed class ParquetColumn {
         @Override
         void readRow(Object array, int index, int row) {
             if (types.isNull()) {
-                throw isNull(row);
+                throw nullValue(row);
             }
             boolean isSparse = types.reader.getInteger() == SPARSE;
             int length = isSparse ? sizes.reader.getInteger() : -1;
@@ -321,7 +321,7 @@ abstract sealed class ParquetColumn {
                 length = count;
             }
             if (length != limit) {
-                throw hasLength(row, length);
+                throw wrongLength(row, length);
             }
             // A new array has zeros already.
             for (int i = 0; i < count; i++) {
@@ -345,7 +345,7 @@ abstract sealed class ParquetColumn {
         @Override
         int firstLength() {
             if (types.isNull()) {
-                throw isNull(0);
+                throw nullValue(0);
             }
             return types.reader.getInteger() == SPARSE
                     ? sizes.reader.getInteger()

@@ -19,7 +19,7 @@ import java.io.Serializable;
 ///     the others all have the same number
 /// @param shuffleRows how many rows are shuffled with each other. The order of row groups is
 ///     shuffled too
-/// @param ahead how many batches are read ahead
+/// @param prefetchBatches how many batches are read ahead
 /// @param cacheBytes keeps the rows of this rank in memory if they need no more than this;
 ///     [#DEFAULT_CACHE] for a quarter of the largest heap, which all readers of a JVM share, 0 to
 ///     read the files in each epoch. It has no influence on the order
@@ -29,31 +29,31 @@ public record ReadOptions(
         long seed,
         LastBatch lastBatch,
         int shuffleRows,
-        int ahead,
+        int prefetchBatches,
         long cacheBytes)
         implements Serializable {
     /// A quarter of the largest heap.
     public static final long DEFAULT_CACHE = -1;
 
     private static final int SHUFFLE_ROWS = 1 << 16;
-    private static final int AHEAD = 4;
+    private static final int PREFETCH_BATCHES = 4;
 
     public ReadOptions {
         if (batchSize < 1) {
             throw new IllegalArgumentException(
                     "a batch of %d rows: give a batch size of 1 or more".formatted(batchSize));
         }
-        if (shuffleRows < 1 || ahead < 1 || cacheBytes < DEFAULT_CACHE) {
+        if (shuffleRows < 1 || prefetchBatches < 1 || cacheBytes < DEFAULT_CACHE) {
             throw new IllegalArgumentException(
-                    "shuffleRows %d and ahead %d must be 1 or more, cacheBytes %d must be 0 or more"
-                            .formatted(shuffleRows, ahead, cacheBytes));
+                    "shuffleRows %d and prefetchBatches %d must be 1 or more, cacheBytes %d must be 0 or more"
+                            .formatted(shuffleRows, prefetchBatches, cacheBytes));
         }
     }
 
     /// Batches of this many rows, in the order of the files, the last ones as [LastBatch#KEEP] says.
     public static ReadOptions batches(int batchSize) {
         return new ReadOptions(
-                batchSize, false, 0, LastBatch.KEEP, SHUFFLE_ROWS, AHEAD, DEFAULT_CACHE);
+                batchSize, false, 0, LastBatch.KEEP, SHUFFLE_ROWS, PREFETCH_BATCHES, DEFAULT_CACHE);
     }
 
     /// Another order, and another rule for the last rows.
@@ -64,24 +64,26 @@ public record ReadOptions(
                 sampling.seed(),
                 sampling.lastBatch(),
                 shuffleRows,
-                ahead,
+                prefetchBatches,
                 cacheBytes);
     }
 
     /// Shuffles this many rows with each other; 65,536 by default.
     public ReadOptions withShuffleRows(int rows) {
-        return new ReadOptions(batchSize, isShuffled, seed, lastBatch, rows, ahead, cacheBytes);
+        return new ReadOptions(
+                batchSize, isShuffled, seed, lastBatch, rows, prefetchBatches, cacheBytes);
     }
 
     /// Reads this many batches ahead; 4 by default.
-    public ReadOptions withAhead(int batches) {
+    public ReadOptions withPrefetch(int batches) {
         return new ReadOptions(
                 batchSize, isShuffled, seed, lastBatch, shuffleRows, batches, cacheBytes);
     }
 
     /// Keeps at most this many bytes in memory; 0 reads the files in each epoch.
     public ReadOptions withCache(long bytes) {
-        return new ReadOptions(batchSize, isShuffled, seed, lastBatch, shuffleRows, ahead, bytes);
+        return new ReadOptions(
+                batchSize, isShuffled, seed, lastBatch, shuffleRows, prefetchBatches, bytes);
     }
 
     /// Order and last batch together.

@@ -299,7 +299,7 @@ class RankReaderTest {
     @Test
     void batchesCanBeClosedEarly() throws Exception {
         StoredRows rows = rows(100, 100);
-        ReadOptions options = ReadOptions.batches(1).withCache(0).withAhead(1);
+        ReadOptions options = ReadOptions.batches(1).withCache(0).withPrefetch(1);
         try (RankReader reader = new RankReader(rows, options, 0, 1)) {
             for (int epoch = 0; epoch < 20; epoch++) {
                 try (EpochBatches batches = reader.epoch(epoch)) {
