@@ -168,7 +168,9 @@ class StoreIT {
                 store.write(
                         rows.repartition(3),
                         ID,
-                        WriteOptions.forRanks(2).withValidation(0.2).withSeed(5));
+                        WriteOptions.forRanks(3).withValidation(0.2).withSeed(5));
+        StoredData other =
+                store.write(rows, ID, WriteOptions.forRanks(2).withValidation(0.2).withSeed(6));
         StoredData chosen =
                 store.write(
                         rows.withColumn("test", expr("cast(id % 10 = 3 as int)")),
@@ -182,12 +184,15 @@ class StoreIT {
                 .forEach(id -> assertThat(both.add(id)).isTrue());
         assertThat(both).hasSize(2000);
         assertThat(random.validation().rows()).isBetween(300L, 500L);
-        assertThat(again.validation().rows()).isBetween(300L, 500L);
+        assertThat(sorted(ids(again.validation())))
+                .as("for another number of ranks and partitions")
+                .isEqualTo(sorted(ids(random.validation())));
+        assertThat(sorted(ids(other.validation()))).isNotEqualTo(sorted(ids(random.validation())));
         assertThat(chosen.columns().stream().map(Column::name)).containsExactly("id");
         assertThat(sorted(ids(chosen.validation())))
                 .isEqualTo(LongStream.range(0, 200).map(i -> 10 * i + 3).toArray());
         assertThat(chosen.training().rows()).isEqualTo(1800);
-        List.of(random, again, chosen).forEach(store::remove);
+        List.of(random, again, other, chosen).forEach(store::remove);
     }
 
     @Test
@@ -297,6 +302,10 @@ class StoreIT {
                                         options))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("column 'label' (float32) has null in row ")
+                .hasMessageContaining("(id=42, label=null)");
+        assertThatThrownBy(() -> store.write(nulls, ID, options.withValidationColumn("label")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("column 'label' (bool) has null in row ")
                 .hasMessageContaining("(id=42, label=null)");
         Dataset<Row> ragged =
                 rows.withColumn("x", expr("if(id = 42, array(1, 2, 3), array(1, 2))"));

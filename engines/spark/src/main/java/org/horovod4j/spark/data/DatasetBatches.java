@@ -48,7 +48,8 @@ public final class DatasetBatches {
         return internalRows(dataset)
                 .mapPartitionsWithIndex(
                         (partition, rows) ->
-                                PartitionBatches.ofRows(rows, sources, batchSize, partition),
+                                PartitionBatches.ofRows(
+                                        rows, sources, batchSize, Long.MAX_VALUE, partition),
                         true);
     }
 

@@ -12,19 +12,27 @@ import java.util.stream.Collectors;
 /// The rows of a partition as batches.
 final class PartitionBatches implements Iterator<RowBatch> {
     private final Rows rows;
-    private final int batchSize;
+    private final int maxBatchRows;
+    private final long maxBatchBytes;
 
-    private PartitionBatches(Rows rows, int batchSize) {
+    private PartitionBatches(Rows rows, int maxBatchRows, long maxBatchBytes) {
         this.rows = rows;
-        this.batchSize = batchSize;
+        this.maxBatchRows = maxBatchRows;
+        this.maxBatchBytes = maxBatchBytes;
     }
 
     /// Batches of rows. Each row is copied before the next is asked for.
     ///
+    /// @param maxBatchBytes batches with more bytes have one row
     /// @param partition its number, for messages
     static PartitionBatches ofRows(
-            Iterator<InternalRow> rows, List<SparkColumn> columns, int batchSize, int partition) {
-        return new PartitionBatches(new SingleRows(rows, columns, partition), batchSize);
+            Iterator<InternalRow> rows,
+            List<SparkColumn> columns,
+            int maxBatchRows,
+            long maxBatchBytes,
+            int partition) {
+        return new PartitionBatches(
+                new SingleRows(rows, columns, partition), maxBatchRows, maxBatchBytes);
     }
 
     /// Batches of rows that Spark has as columns.
@@ -33,7 +41,8 @@ final class PartitionBatches implements Iterator<RowBatch> {
             List<SparkColumn> columns,
             int batchSize,
             int partition) {
-        return new PartitionBatches(new ColumnarRows(parts, columns, partition), batchSize);
+        return new PartitionBatches(
+                new ColumnarRows(parts, columns, partition), batchSize, Long.MAX_VALUE);
     }
 
     @Override
@@ -47,6 +56,8 @@ final class PartitionBatches implements Iterator<RowBatch> {
             throw new NoSuchElementException("the partition has no more rows");
         }
         List<Column> columns = rows.columns();
+        long rowBytes = columns.stream().mapToLong(Column::byteSize).sum();
+        int batchSize = Math.clamp(maxBatchBytes / Math.max(1, rowBytes), 1, maxBatchRows);
         Object[] arrays = ColumnArrays.allocate(columns, batchSize);
         int filled = 0;
         while (filled < batchSize && rows.hasNext()) {
@@ -64,7 +75,7 @@ final class PartitionBatches implements Iterator<RowBatch> {
     }
 
     /// A source of rows.
-    private abstract static sealed class Rows implements SparkColumn.RowText {
+    private abstract static sealed class Rows implements SparkColumn.RowDescription {
         final List<SparkColumn> sources;
         private final int partition;
         private long used;

@@ -60,6 +60,11 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
         return List.copyOf(columns);
     }
 
+    /// The same column under another name.
+    SparkColumn renamed(String name) {
+        return new SparkColumn(new ColumnRequest(name, request.type()), kind, found, ordinal);
+    }
+
     private static SparkColumn of(
             ColumnRequest request, org.apache.spark.sql.types.DataType type, int ordinal) {
         return switch (type) {
@@ -90,7 +95,7 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
     /// The column with the length that it has in this row.
     ///
     /// @param place of the row, for messages
-    Column column(InternalRow row, RowText place) {
+    Column column(InternalRow row, RowDescription place) {
         boolean isVector = kind != Kind.SCALAR;
         Column column =
                 new Column(
@@ -123,14 +128,14 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
     }
 
     /// How a row is called in messages.
-    interface RowText {
+    interface RowDescription {
         String of(InternalRow row);
     }
 
     /// Copies the values of a row.
     ///
     /// @param index of the first element in `array`
-    void copy(InternalRow row, Column column, Object array, int index, RowText place) {
+    void copy(InternalRow row, Column column, Object array, int index, RowDescription place) {
         if (row.isNullAt(ordinal)) {
             throw BadRow.of(column, "null", place.of(row));
         }
@@ -194,7 +199,7 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
             Column column,
             Object array,
             int index,
-            RowText place) {
+            RowDescription place) {
         int length = column.length();
         for (int i = 0; i < length; i++) {
             if (from.isNullAt(i)) {
@@ -238,7 +243,8 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
         };
     }
 
-    private void copyBytes(InternalRow row, Column column, Object array, int index, RowText place) {
+    private void copyBytes(
+            InternalRow row, Column column, Object array, int index, RowDescription place) {
         byte[] bytes = row.getBinary(ordinal);
         if (column.type() == DataType.UINT8) {
             System.arraycopy(bytes, 0, array, index, bytes.length);
@@ -253,7 +259,7 @@ record SparkColumn(ColumnRequest request, Kind kind, DataType found, int ordinal
 
     /// A dense vector has all its values, a sparse one those that are not zero.
     private void copyVector(
-            InternalRow row, Column column, Object array, int index, RowText place) {
+            InternalRow row, Column column, Object array, int index, RowDescription place) {
         InternalRow vector = row.getStruct(ordinal, VECTOR_FIELDS);
         boolean isSparse = vector.getByte(0) == SPARSE;
         double[] values = vector.getArray(3).toDoubleArray();

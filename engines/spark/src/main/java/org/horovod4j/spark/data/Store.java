@@ -2,7 +2,7 @@ package org.horovod4j.spark.data;
 
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
-import static org.apache.spark.sql.functions.rand;
+import static org.apache.spark.sql.functions.pmod;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import org.apache.hadoop.fs.FileStatus;
@@ -47,6 +47,7 @@ import java.util.stream.Stream;
 public final class Store {
     private static final String VALIDATION = "horovod4j_validation";
     private static final int FOOTER_READERS = 16;
+    private static final long HASH_RANGE = 1L << 40;
 
     private final Path folder;
     private final FileSystem files;
@@ -80,7 +81,11 @@ public final class Store {
     /// Writes rows as Parquet files. Each row is written once.
     ///
     /// Spark distributes the rows evenly, in random order. The files are the same each time for the
-    /// same rows and options, also if Spark computes the rows in another order.
+    /// same rows, options and number of partitions, also if Spark computes the rows in another order.
+    ///
+    /// A [WriteOptions#validationFraction] chooses rows by their values in `columns` and the seed, so
+    /// the same rows are chosen for any number of ranks and executors. Rows with equal values are all
+    /// to train with, or all to validate with.
     ///
     /// @param columns those to write
     /// @throws ConfigurationException if a column is missing or has a type that cannot be trained
@@ -134,23 +139,31 @@ public final class Store {
 
     private static List<WriteTask.Written> run(
             Dataset<?> dataset, List<ColumnRequest> columns, WriteOptions options, Path target) {
-        Dataset<Row> rows = spread(dataset, columns, options);
-        List<ColumnRequest> all = new ArrayList<>(columns);
+        Dataset<Row> rows = distribute(dataset, columns, options);
+        List<SparkColumn> sources = new ArrayList<>(SparkColumn.of(rows.schema(), columns));
         if (options.hasValidation()) {
-            all.add(ColumnRequest.of(VALIDATION, DataType.BOOL));
+            sources.add(validationSource(rows, options));
         }
         WriteTask task =
                 new WriteTask(
                         target.toString(),
                         UUID.randomUUID().toString().substring(0, 8),
-                        SparkColumn.of(rows.schema(), all),
+                        List.copyOf(sources),
                         options);
         return DatasetBatches.internalRows(rows).mapPartitionsWithIndex(task, false).collect();
     }
 
-    /// Deals the rows out to partitions of equal size, in the order of a hash of their values. (The
+    /// The column that chooses rows to validate with. Messages have the name that the user knows.
+    private static SparkColumn validationSource(Dataset<Row> rows, WriteOptions options) {
+        ColumnRequest request = ColumnRequest.of(VALIDATION, DataType.BOOL);
+        SparkColumn source = SparkColumn.of(rows.schema(), List.of(request)).getFirst();
+        String chosen = options.validationColumn();
+        return chosen == null ? source : source.renamed(chosen);
+    }
+
+    /// Distributes the rows to partitions of equal size, in the order of a hash of their values. (The
     /// order in which a partition gets rows from others changes from run to run.)
-    private static Dataset<Row> spread(
+    private static Dataset<Row> distribute(
             Dataset<?> dataset, List<ColumnRequest> columns, WriteOptions options) {
         List<org.apache.spark.sql.Column> selected = new ArrayList<>();
         for (ColumnRequest request : columns) {
@@ -170,10 +183,13 @@ public final class Store {
                                 Stream.of(rows.columns()).map(Store::named))
                         .toArray(org.apache.spark.sql.Column[]::new);
         rows = rows.sortWithinPartitions(xxhash64(hashed));
-        // After the sort, or the choice would depend on the order in which rows come.
-        return options.validationFraction() > 0
-                ? rows.withColumn(VALIDATION, rand(options.seed()).lt(options.validationFraction()))
-                : rows;
+        if (options.validationFraction() == 0) {
+            return rows;
+        }
+        hashed[0] = lit(~options.seed()); // independent of the order
+        long chosenHashes = (long) (options.validationFraction() * HASH_RANGE);
+        return rows.withColumn(
+                VALIDATION, pmod(xxhash64(hashed), lit(HASH_RANGE)).lt(lit(chosenHashes)));
     }
 
     /// A column, also if its name has a dot.

@@ -17,7 +17,8 @@ import java.util.Locale;
 ///
 /// @param ranks that will read the rows. Others can read them too, and then some row groups are
 ///     read by two ranks
-/// @param validationFraction the share of rows to validate with, 0 to 1; rows are chosen at random
+/// @param validationFraction the share of rows to validate with, 0 to 1; rows are chosen at random, by
+///     a hash of their values
 /// @param validationColumn a boolean or numeric column, which is true or not 0 in rows to validate
 ///     with; null if the fraction decides
 /// @param seed of that choice, and of the order in which rows are written

@@ -24,7 +24,8 @@ import java.util.List;
 /// @param sources the columns; the last one chooses the rows to validate with, if there are any
 record WriteTask(String folder, String prefix, List<SparkColumn> sources, WriteOptions options)
         implements Function2<Integer, Iterator<InternalRow>, Iterator<WriteTask.Written>> {
-    private static final int BATCH = 1024;
+    private static final int MAX_BATCH_ROWS = 1024;
+    private static final long MAX_BATCH_BYTES = 1 << 20;
 
     /// What a task has written.
     ///
@@ -43,7 +44,8 @@ record WriteTask(String folder, String prefix, List<SparkColumn> sources, WriteO
     }
 
     private Written write(int partition, Iterator<InternalRow> rows) throws IOException {
-        PartitionBatches batches = PartitionBatches.ofRows(rows, sources, BATCH, partition);
+        PartitionBatches batches =
+                PartitionBatches.ofRows(rows, sources, MAX_BATCH_ROWS, MAX_BATCH_BYTES, partition);
         try (Files files = new Files(partition)) {
             while (batches.hasNext()) {
                 files.write(batches.next());
