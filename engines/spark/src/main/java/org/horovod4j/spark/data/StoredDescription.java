@@ -18,14 +18,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// The file in a folder of kept data that says what they are. It is written last, so a folder
-/// without it is of a write that failed.
+/// without it is of a write that failed. It gets its name after it is complete.
 ///
-/// Lines of fields with tabs between them: first what was asked for, then columns and row groups.
+/// Lines of fields with tabs between them: first what was asked for, then columns and row groups, and
+/// at last `end`.
 final class StoredDescription {
     private static final String FILE = "_horovod4j-data";
+    private static final String PARTIAL = FILE + ".partial";
     private static final String COLUMN = "column";
     private static final String TRAINING = "training";
     private static final String VALIDATION = "validation";
+    private static final String END = "end";
 
     private final FileSystem files;
     private final Path folder;
@@ -37,10 +40,10 @@ final class StoredDescription {
 
     void write(StoredData data, List<ColumnRequest> columns, WriteOptions options)
             throws IOException {
+        Path file = new Path(folder, FILE);
+        Path partial = new Path(folder, PARTIAL);
         try (BufferedWriter out =
-                new BufferedWriter(
-                        new OutputStreamWriter(
-                                files.create(new Path(folder, FILE), true), UTF_8))) {
+                new BufferedWriter(new OutputStreamWriter(files.create(partial, true), UTF_8))) {
             line(out, request(columns, options));
             for (Column column : data.columns()) {
                 line(
@@ -57,6 +60,11 @@ final class StoredDescription {
             for (RowGroup group : data.validation().rowGroups()) {
                 line(out, VALIDATION, name(group), group.index(), group.rows());
             }
+            line(out, END);
+        }
+        files.delete(file, false); // not all file systems replace a file by a rename
+        if (!files.rename(partial, file)) {
+            throw new IOException("cannot rename %s to %s".formatted(partial, file));
         }
     }
 
@@ -92,7 +100,8 @@ final class StoredDescription {
 
     /// The data that are there; null if there are none.
     ///
-    /// @throws ConfigurationException if they were written with other columns or options
+    /// @throws ConfigurationException if they were written with other columns or options, or the file
+    ///     is not complete
     @Nullable StoredData read(List<ColumnRequest> columns, WriteOptions options)
             throws IOException {
         Path file = new Path(folder, FILE);
@@ -114,7 +123,10 @@ final class StoredDescription {
                         Use another name, or remove them by Store.remove(name)."""
                                 .formatted(folder, first, request(columns, options)));
             }
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
+            for (String line = in.readLine(); !END.equals(line); line = in.readLine()) {
+                if (line == null) {
+                    throw damaged(file, "its last line is missing");
+                }
                 String[] fields = line.split("\t", -1);
                 switch (fields[0]) {
                     case COLUMN ->
