@@ -84,6 +84,11 @@ final class ParquetSchemas {
                 isMlVector(type)
                         ? DataType.FLOAT64
                         : elementType(request.name(), isList(type) ? listElement(type) : type);
+        if (isBinary(type) && request.type() != null && request.type() != DataType.UINT8) {
+            throw new ConfigurationException(
+                    "column '%s' is binary in the file, and its bytes cannot be read as %s. Ask for uint8, or write numbers as an array."
+                            .formatted(request.name(), request.type()));
+        }
         return new Column(
                 request.name(),
                 request.type() == null ? found : request.type(),

@@ -8,6 +8,7 @@ import org.apache.parquet.example.data.simple.SimpleGroupFactory;
 import org.apache.parquet.hadoop.ParquetWriter;
 import org.apache.parquet.hadoop.example.ExampleParquetWriter;
 import org.apache.parquet.io.LocalOutputFile;
+import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.MessageTypeParser;
 import org.horovod4j.ConfigurationException;
@@ -205,6 +206,27 @@ class ExistingParquetTest {
                 .hasMessageContaining("StringIndexer");
         assertThatThrownBy(() -> use(file, ColumnRequest.of("day")))
                 .hasMessageContaining("column 'day' has type");
+    }
+
+    @Test
+    void bytesAreReadAsBytesAlone() throws Exception {
+        Path file =
+                write(
+                        "bytes",
+                        "message m { required binary x; required fixed_len_byte_array(4) y; }",
+                        3,
+                        (group, row) ->
+                                group.append("x", Binary.fromConstantByteArray(new byte[] {1, 2}))
+                                        .append("y", Binary.fromConstantByteArray(new byte[4])));
+
+        assertThat(read(use(file, ColumnRequest.of("x", DataType.UINT8)), 0, 1).bytes("x"))
+                .containsExactly(1, 2, 1, 2, 1, 2);
+        assertThatThrownBy(() -> use(file, ColumnRequest.of("x", DataType.FLOAT32)))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(
+                        "column 'x' is binary in the file, and its bytes cannot be read as float32");
+        assertThatThrownBy(() -> use(file, ColumnRequest.of("y", DataType.INT8)))
+                .hasMessageContaining("column 'y' is binary in the file");
     }
 
     @Test
