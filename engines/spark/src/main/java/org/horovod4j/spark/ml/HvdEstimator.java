@@ -15,6 +15,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.DataType;
+import org.horovod4j.log.Log;
 import org.horovod4j.spark.HvdSpark;
 import org.horovod4j.spark.data.ColumnRequest;
 import org.horovod4j.spark.data.Store;
@@ -22,6 +23,8 @@ import org.horovod4j.spark.data.StoredData;
 import org.horovod4j.spark.data.WriteOptions;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,6 +42,7 @@ import java.util.List;
 public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdModel<M>>
         extends Estimator<M> implements DefaultParamsWritable {
     private static final long serialVersionUID = 1L;
+    private static final Logger LOGGER = Log.of(HvdEstimator.class);
 
     private final String uid;
     private final ColumnParams columns = new ColumnParams(this);
@@ -276,7 +280,7 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
     }
 
     /// The folder for data and checkpoints, which driver and executors can use. On one machine, a
-    /// temporary folder by default.
+    /// temporary folder of this user by default.
     ///
     /// @param uri as [Store#at] takes it
     public E setStore(String uri) {
@@ -285,6 +289,8 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
 
     /// Keeps a checkpoint after each epoch, in the folder `runs/id` of the store. A fit with the
     /// same id resumes there.
+    ///
+    /// @param id letters, digits, `.`, `-` and `_`, of which the first is a letter or a digit
     public E setRunId(String id) {
         return with(runId, id);
     }
@@ -367,6 +373,8 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
     @Override
     public M fit(Dataset<?> dataset) {
         StructType _ = transformSchema(dataset.schema());
+        checkRunId();
+        NetworkFramework network = framework(); // checks its parameters before data are written
         Store files = openStore(dataset.sparkSession());
         WriteOptions options =
                 WriteOptions.forRanks(intValue(numProc)).withSeed((Long) getOrDefault(seed));
@@ -383,9 +391,27 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
         }
         StoredData data = files.write(dataset, requests(), options);
         try {
-            return fit(dataset.sparkSession(), files, data);
+            return fit(dataset.sparkSession(), network, files, data);
         } finally {
+            remove(files, data);
+        }
+    }
+
+    /// Deletes files that were for this fit. A failure changes neither its model nor its exception.
+    private static void remove(Store files, StoredData data) {
+        try {
             files.remove(data);
+        } catch (RuntimeException e) {
+            LOGGER.log(Level.WARNING, "the files of %s stay behind".formatted(data.folder()), e);
+        }
+    }
+
+    private void checkRunId() {
+        String id = value(runId);
+        if (id != null && !id.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
+            throw new ConfigurationException(
+                    "the runId '%s': use letters, digits, '.', '-' and '_', and begin with a letter or a digit"
+                            .formatted(id));
         }
     }
 
@@ -394,8 +420,9 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
     ///
     /// @param training a file or folder, as a URI
     public M fitParquet(SparkSession spark, String training) {
+        checkRunId();
         Store files = openStore(spark);
-        return fit(spark, files, files.use(training, requests()));
+        return fit(spark, framework(), files, files.use(training, requests()));
     }
 
     /// The same with rows to validate with.
@@ -403,8 +430,9 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
     /// @param training a file or folder, as a URI
     /// @param validation another one
     public M fitParquet(SparkSession spark, String training, String validation) {
+        checkRunId();
         Store files = openStore(spark);
-        return fit(spark, files, files.use(training, validation, requests()));
+        return fit(spark, framework(), files, files.use(training, validation, requests()));
     }
 
     private List<ColumnRequest> requests() {
@@ -434,16 +462,18 @@ public abstract class HvdEstimator<E extends HvdEstimator<E, M>, M extends HvdMo
                             .formatted(master));
         }
         return Store.at(
-                java.nio.file.Path.of(System.getProperty("java.io.tmpdir"), "horovod4j-store")
+                java.nio.file.Path.of(
+                                System.getProperty("java.io.tmpdir"),
+                                "horovod4j-store-" + System.getProperty("user.name"))
                         .toUri()
                         .toString());
     }
 
-    private M fit(SparkSession spark, Store files, StoredData data) {
+    private M fit(SparkSession spark, NetworkFramework framework, Store files, StoredData data) {
         boolean validates = data.validation().rows() > 0;
         FitPlan plan =
                 new FitPlan(
-                        framework(),
+                        framework,
                         data,
                         features(),
                         labels(),

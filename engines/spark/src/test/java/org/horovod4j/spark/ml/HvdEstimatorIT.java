@@ -264,6 +264,15 @@ class HvdEstimatorIT {
         assertThatThrownBy(() -> estimator().setBatchSize(0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("parameter batchSize given invalid value 0");
+        for (String id : List.of("", "..", "../..", "a/../b", ".a")) {
+            LinearEstimator wrong = estimator().setRunId(id).setResume(false);
+            assertThatThrownBy(() -> wrong.fit(rows()))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("the runId '" + id + "': use letters, digits, ");
+            assertThatThrownBy(() -> wrong.fitParquet(spark, "file:///there-is-no-such-file"))
+                    .isInstanceOf(ConfigurationException.class)
+                    .hasMessageContaining("the runId '" + id + "'");
+        }
         assertThatThrownBy(() -> estimator().setPredictionCol("a").fit(rows()))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("the data have a column 'a' already");
