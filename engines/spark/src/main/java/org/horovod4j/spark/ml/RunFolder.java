@@ -25,7 +25,9 @@ import java.util.TreeMap;
 /// | `best`        | the network of the best epoch, with early stopping        |
 /// | `history`     | the metrics, a line for each epoch                        |
 ///
-/// A file is written under another name and then renamed, so it is complete or not there.
+/// A file is written under another name and then renamed, so it is complete or not there. An older
+/// file is deleted just before the rename; if the process ends between the two, the complete new file
+/// is there under the other name, and is used.
 final class RunFolder {
     private static final String CHECKPOINTS = "checkpoints";
     private static final String BEST = "best";
@@ -72,8 +74,19 @@ final class RunFolder {
         }
     }
 
+    /// The network of the best epoch. There is a complete one if there is a checkpoint.
     NetworkFiles best() throws IOException {
-        return read(BEST);
+        NetworkFiles found = read(BEST);
+        for (FileStatus file : list(new Path(folder, BEST))) {
+            String name = file.getPath().getName();
+            if (name.endsWith(PARTIAL)) {
+                String complete = name.substring(1, name.length() - PARTIAL.length());
+                if (!found.byName().containsKey(complete)) {
+                    found.byName().put(complete, read(file.getPath()));
+                }
+            }
+        }
+        return found;
     }
 
     void writeBest(NetworkFiles network) throws IOException {
@@ -84,9 +97,16 @@ final class RunFolder {
 
     TrainingHistory history() throws IOException {
         Path file = new Path(folder, HISTORY);
-        return files.exists(file)
-                ? TrainingHistory.parse(new String(read(file), StandardCharsets.UTF_8))
-                : TrainingHistory.EMPTY;
+        Path partial = partial(file);
+        if (files.exists(file)) {
+            return TrainingHistory.parse(new String(read(file), StandardCharsets.UTF_8));
+        }
+        if (files.exists(partial)) {
+            String text = new String(read(partial), StandardCharsets.UTF_8);
+            // Not complete only if it is the first one, of one line.
+            return TrainingHistory.parse(text.substring(0, text.lastIndexOf('\n') + 1));
+        }
+        return TrainingHistory.EMPTY;
     }
 
     void writeHistory(TrainingHistory history) throws IOException {
@@ -122,8 +142,12 @@ final class RunFolder {
         }
     }
 
+    private static Path partial(Path file) {
+        return new Path(file.getParent(), "." + file.getName() + PARTIAL);
+    }
+
     private void write(Path file, byte[] bytes) throws IOException {
-        Path partial = new Path(file.getParent(), "." + file.getName() + PARTIAL);
+        Path partial = partial(file);
         try (FSDataOutputStream out = files.create(partial, true)) {
             out.write(bytes);
         }

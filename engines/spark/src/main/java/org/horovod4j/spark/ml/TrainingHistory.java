@@ -3,6 +3,9 @@ package org.horovod4j.spark.ml;
 import org.horovod4j.ConfigurationException;
 
 import java.io.Serializable;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,16 +55,21 @@ public record TrainingHistory(List<Map<String, Double>> epochs) implements Seria
         return new TrainingHistory(epochs.subList(0, Math.min(count, epochs.size())));
     }
 
-    /// A line with `name=value` pairs for each epoch.
+    /// A line with `name=value` pairs for each epoch. Names are encoded as in URLs, as they may have
+    /// commas.
     String format() {
         return epochs.stream()
                 .map(
                         epoch ->
                                 epoch.entrySet().stream()
-                                                .map(each -> each.getKey() + "=" + each.getValue())
+                                                .map(TrainingHistory::formatMetric)
                                                 .collect(Collectors.joining(","))
                                         + "\n")
                 .collect(Collectors.joining());
+    }
+
+    private static String formatMetric(Map.Entry<String, Double> metric) {
+        return URLEncoder.encode(metric.getKey(), StandardCharsets.UTF_8) + "=" + metric.getValue();
     }
 
     static TrainingHistory parse(String text) {
@@ -73,7 +81,9 @@ public record TrainingHistory(List<Map<String, Double>> epochs) implements Seria
         for (String pair : line.split(",", -1)) {
             int equals = pair.lastIndexOf('=');
             if (equals > 0) {
-                epoch.put(pair.substring(0, equals), Double.valueOf(pair.substring(equals + 1)));
+                epoch.put(
+                        URLDecoder.decode(pair.substring(0, equals), StandardCharsets.UTF_8),
+                        Double.valueOf(pair.substring(equals + 1)));
             }
         }
         return epoch;

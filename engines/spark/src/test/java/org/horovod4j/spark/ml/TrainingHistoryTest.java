@@ -27,6 +27,9 @@ class TrainingHistoryTest {
     @Test
     void isTheSameAfterItWasWrittenAndRead() {
         assertThat(TrainingHistory.parse(history.format())).isEqualTo(history);
+        TrainingHistory names =
+                TrainingHistory.EMPTY.with(Map.of("top 5, all", 0.5, "a=b%2C\n+ü", 1.0));
+        assertThat(TrainingHistory.parse(names.format())).isEqualTo(names);
         assertThat(TrainingHistory.parse("")).isEqualTo(TrainingHistory.EMPTY);
     }
 }
