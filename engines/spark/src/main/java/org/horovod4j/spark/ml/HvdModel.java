@@ -131,10 +131,11 @@ public abstract class HvdModel<M extends HvdModel<M>> extends Model<M> implement
         StructType input = dataset.schema();
         StructType output = transformSchema(input);
         SparkSession spark = dataset.sparkSession();
+        NetworkFramework framework = framework();
         PredictTask task =
                 new PredictTask(
-                        uid + "/" + files.digest(),
-                        framework(),
+                        uid + "/" + files.digest(framework),
+                        framework,
                         JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(files),
                         columns.features(this).stream().mapToInt(input::fieldIndex).toArray(),
                         (Integer) getOrDefault(columns.batchSize),

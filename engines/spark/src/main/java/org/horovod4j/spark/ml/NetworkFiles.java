@@ -2,6 +2,7 @@ package org.horovod4j.spark.ml;
 
 import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -34,8 +35,10 @@ record NetworkFiles(TreeMap<String, byte[]> byName) implements Serializable {
         }
     }
 
-    /// The same for the same contents, and different for different contents.
-    String digest() {
+    /// The same for the same contents and framework, and different for others.
+    ///
+    /// @param framework which loads the files
+    String digest(NetworkFramework framework) {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             byName.forEach(
@@ -43,7 +46,10 @@ record NetworkFiles(TreeMap<String, byte[]> byName) implements Serializable {
                         digest.update(name.getBytes(StandardCharsets.UTF_8));
                         digest.update(bytes);
                     });
+            digest.update(SerializedParam.serialize(framework));
             return HexFormat.of().formatHex(digest.digest());
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot serialize " + framework, e);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);
         }

@@ -28,16 +28,24 @@ public final class SerializedParam<T extends Serializable> extends Param<T> {
 
     @Override
     public String jsonEncode(T value) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
-            out.writeObject(value);
+        byte[] bytes;
+        try {
+            bytes = serialize(value);
         } catch (IOException e) {
             throw new UncheckedIOException(
                     "parameter %s cannot be saved: %s is not serializable"
                             .formatted(name(), value.getClass().getName()),
                     e);
         }
-        return '"' + Base64.getEncoder().encodeToString(bytes.toByteArray()) + '"';
+        return '"' + Base64.getEncoder().encodeToString(bytes) + '"';
+    }
+
+    static byte[] serialize(Serializable value) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(value);
+        }
+        return bytes.toByteArray();
     }
 
     @Override
