@@ -59,23 +59,35 @@ record DjlNetwork(
         Communicator communicator = setup.communicator();
         limitThreads(communicator.localSize());
         checkInputShape(setup.featureWidth());
-        return new DjlRankTraining(this, training, setup, device(communicator));
+        Model model = newModel(device(communicator));
+        try {
+            return new DjlRankTraining(this, training, setup, model);
+        } catch (RuntimeException | Error e) {
+            model.close(); // and the memory of its trainer
+            throw e;
+        }
     }
 
     @Override
     public NetworkPredictor load(Path folder) throws Exception {
         limitThreads(1);
         Model model = newModel(null);
-        model.load(folder, NAME);
+        try {
+            model.load(folder, NAME);
+        } catch (Exception | Error e) {
+            model.close();
+            throw e;
+        }
         return new DjlPredictor(this, model);
     }
 
     /// An empty network.
     ///
     /// @param device null for DJL's choice
-    Model newModel(@Nullable Device device) {
+    private Model newModel(@Nullable Device device) {
+        Block created = block.create(); // first: no model is left open if this fails
         Model model = Model.newInstance(NAME, device, engine);
-        model.setBlock(block.create());
+        model.setBlock(created);
         return model;
     }
 

@@ -41,12 +41,13 @@ final class DjlRankTraining implements RankTraining {
     private final MetricAverage metricAverage;
     private final List<Evaluator> evaluators;
 
+    /// @param model is closed with this; the caller closes it if this constructor fails
     DjlRankTraining(
-            DjlNetwork network, DjlNetwork.Training training, TrainingSetup setup, Device device) {
+            DjlNetwork network, DjlNetwork.Training training, TrainingSetup setup, Model model) {
         this.network = network;
         this.labelWidth = setup.labelWidth();
         this.evaluators = new ArrayList<>(training.evaluators().create());
-        this.model = network.newModel(device);
+        this.model = model;
         // Ranks start with the parameters of rank 0, and drop out different values.
         long seed = setup.seed() + setup.communicator().rank();
         model.getNDManager().getEngine().setRandomSeed((int) (seed & Integer.MAX_VALUE));
@@ -59,7 +60,7 @@ final class DjlRankTraining implements RankTraining {
                         new DefaultTrainingConfig(training.loss().create())
                                 .addEvaluators(evaluators)
                                 .optOptimizer(optimizer)
-                                .optDevices(new Device[] {device}));
+                                .optDevices(new Device[] {model.getNDManager().getDevice()}));
         trainer.initialize(network.inputShape(setup.batchSize(), setup.featureWidth()));
         this.checkpoints =
                 Checkpoints.in(setup.checkpoints())
