@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.List;
 
 /// [TopK] of one tensor on a device: the device selects, adds and keeps the values, and its backend
-/// gathers them. Only the numbers of values go through main memory. The CPU waits for the other ranks and
-/// never for the device.
+/// gathers them. Only the numbers of values go through main memory. With `awaitOn` no thread waits for
+/// the device.
 ///
 /// All work is on one stream, so memory that a step uses can be used again in the next one. Positions
 /// of one rank differ, so the values of a rank are added in parallel; those of the ranks one after the
@@ -46,6 +46,9 @@ final class DeviceTopK {
 
     private volatile boolean launched = true;
 
+    /// The last result. When it is done, [#residual] is no longer written.
+    private @Nullable LaunchedTensor last;
+
     /// @param selected the number of values to send
     DeviceTopK(DeviceWork work, Tensor tensor, int selected) {
         this.driver = work.driver(tensor.device());
@@ -60,11 +63,12 @@ final class DeviceTopK {
         this.picked = driver.allocate(dataType, Shape.of(selected));
     }
 
-    /// Whether it is for tensors like this one.
-    boolean fits(Tensor tensor) {
+    /// Whether it is for tensors like this one. Its stream ends with its driver: after a shutdown, and
+    /// with each generation of an elastic job.
+    boolean fits(DeviceWork work, Tensor tensor) {
         return tensor.dataType() == dataType
                 && tensor.elementCount() == count
-                && tensor.device().equals(driver.device());
+                && driver.equals(work.driver(tensor.device()));
     }
 
     /// Whether the operation before has launched all its work, or failed.
@@ -74,7 +78,7 @@ final class DeviceTopK {
     }
 
     /// Reduces `tensor` in place.
-    Handle<Tensor> allreduceAsync(
+    synchronized Handle<Tensor> allreduceAsync(
             Communicator communicator, String name, Tensor tensor, ReduceOp op) {
         launched = false;
         awaitProducer(tensor);
@@ -121,7 +125,7 @@ final class DeviceTopK {
     }
 
     /// Launches the sum of what all ranks have sent, and makes the rest the residual.
-    private Handle<Tensor> store(
+    private synchronized Handle<Tensor> store(
             Handle<List<Tensor>> gather, long[] counts, int divisor, Tensor tensor) {
         List<Tensor> gathered = gather.awaitOn(stream);
         long target = tensor.deviceAddress();
@@ -146,7 +150,8 @@ final class DeviceTopK {
         Tensor sent = corrected;
         corrected = residual;
         residual = sent;
-        Handle<Tensor> result = new LaunchedTensor(tensor, driver.record(stream), gathered);
+        LaunchedTensor result = new LaunchedTensor(tensor, driver.record(stream), gathered);
+        last = result;
         launched = true;
         return result;
     }
@@ -161,10 +166,19 @@ final class DeviceTopK {
                         });
     }
 
-    /// A copy of the residual in main memory.
-    Tensor residual() {
+    /// A copy of the residual in main memory. By a stream of its own, as the other one may be closed. No
+    /// operation begins until the copy has ended.
+    synchronized Tensor residual() {
         Tensor copy = Tensor.zeros(dataType, Shape.of(count));
-        driver.copyToHost(residual.deviceAddress(), copy.segment(), stream);
-        return new LaunchedTensor(copy, driver.record(stream), residual).join();
+        DeviceStream copying = driver.openStream(false);
+        try {
+            if (last != null) {
+                last.awaitOn(copying);
+            }
+            driver.copyToHost(residual.deviceAddress(), copy.segment(), copying);
+            return new LaunchedTensor(copy, driver.record(copying), residual).join();
+        } finally {
+            driver.closeStream(copying);
+        }
     }
 }

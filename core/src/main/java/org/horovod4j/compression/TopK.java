@@ -129,20 +129,20 @@ public final class TopK implements Compressor {
     }
 
     /// What is kept for a tensor on a device. It begins without a residual if the tensor has changed its
-    /// type, length or device.
+    /// type, length or device, or the rank has started anew.
     private DeviceTopK onDevice(Communicator communicator, String name, Tensor tensor) {
         DeviceTopK kept = deviceTensors.get(name);
         if (kept != null && !kept.isIdle()) {
             throw inFlight(name);
         }
-        if (kept == null || !kept.fits(tensor)) {
-            DeviceWork work =
-                    DeviceWork.of(communicator)
-                            .orElseThrow(
-                                    () ->
-                                            new IllegalArgumentException(
-                                                    "allreduce of '%s' by top-k: this communicator has no devices"
-                                                            .formatted(name)));
+        DeviceWork work =
+                DeviceWork.of(communicator)
+                        .orElseThrow(
+                                () ->
+                                        new IllegalArgumentException(
+                                                "allreduce of '%s' by top-k: this communicator has no devices"
+                                                        .formatted(name)));
+        if (kept == null || !kept.fits(work, tensor)) {
             kept = new DeviceTopK(work, tensor, selectedCount((int) tensor.elementCount()));
             deviceTensors.put(name, kept);
         }

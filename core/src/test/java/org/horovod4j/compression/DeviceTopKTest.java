@@ -102,6 +102,28 @@ class DeviceTopKTest {
                         });
     }
 
+    /// The driver and the streams of a rank end with it. What a program keeps may outlive them.
+    @Test
+    void compressorIsUsedAgainByRanksThatStartAnew() {
+        TopK[] ofRanks = {TopK.count(1), TopK.count(1)};
+        for (int start = 0; start < 2; start++) {
+            DeviceWorlds.of(2)
+                    .run(
+                            comm -> {
+                                TopK topK = ofRanks[comm.rank()];
+                                Tensor sum =
+                                        comm.allreduce(
+                                                "t",
+                                                onDevice(comm, 1, 3),
+                                                AllreduceOptions.sum().withCompressor(topK));
+                                assertThat(hostValues(comm, sum)).containsExactly(0, 6);
+                            });
+            for (TopK topK : ofRanks) {
+                assertThat(topK.residual("t").orElseThrow().toFloatArray()).containsExactly(1, 0);
+            }
+        }
+    }
+
     @Test
     void resultMayBeInAnotherTensor() {
         DeviceWorlds.of(2)
