@@ -12,14 +12,15 @@ import java.util.Optional;
 ///
 /// The ranks of a process set choose backends together: for tensors in main memory when the set starts,
 /// for those of a device at their first operation there. For each collective it is the provider with
-/// the highest [#preference] that all ranks have, that supports their devices and whose backend has
+/// the highest [#preference] that all ranks have, that supports these ranks and whose backend has
 /// that collective; or the one that an option names. A provider is created in every job that has its
 /// jar: its constructor does nothing, and no method but `create` throws.
 public interface BackendProvider {
-    /// The name in options, in the log and in traces, in capitals: `NCCL`.
+    /// The name in options, in the log and in traces, in capitals: `NCCL`. No other backend for this
+    /// kind of device has it.
     String name();
 
-    /// The devices it works on.
+    /// The devices it works on; main memory for a [HostBackend].
     Device.Kind kind();
 
     /// Backends with a higher number are tried first. Those of core have 0.
@@ -48,7 +49,7 @@ public interface BackendProvider {
         return "";
     }
 
-    /// Why it cannot be used for ranks on these devices; empty if it can. All ranks call this with the
+    /// Why it cannot be used for these ranks; empty if it can. All ranks call this with the
     /// same list, and must return the same. So it depends on the list alone, and not on anything else
     /// in this process.
     Optional<String> unsupportedReason(List<DevicePlace> places);

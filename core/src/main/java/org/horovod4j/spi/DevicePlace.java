@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/// The device of a rank.
+/// Where a rank has its tensors: on a device, or in main memory for a [HostBackend].
 ///
 /// @param jobRank the rank in the job, for messages
 /// @param host the name of its host
 /// @param domain the same text for ranks that can map each other's memory
-/// @param device the device, as its process counts them
-/// @param identity the same text for the same device in all processes of the host
+/// @param device the device, as its process counts them, or [Device#HOST]
+/// @param identity the same text for the same device in all processes of the host; empty for main memory
 /// @param processInfo what the backends of its process publish, by name: see
-///     [DeviceBackendProvider#processInfo]
+///     [BackendProvider#processInfo]
 public record DevicePlace(
         int jobRank,
         String host,

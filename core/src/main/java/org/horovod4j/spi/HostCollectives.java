@@ -9,10 +9,11 @@ import org.horovod4j.Tensor;
 
 import java.util.List;
 
-/// Collectives of main memory for a [DeviceBackend], among the ranks of its process set.
+/// Collectives of core in main memory for a [DeviceBackend] or [HostBackend], among the ranks of its
+/// process set.
 ///
-/// Only for use inside [DeviceBackendProvider#create] and the collectives of a device backend, on the thread
-/// that calls them. All ranks are in the same call then, so all make the same calls here in the same
+/// Only for use inside [DeviceBackendProvider#create] or [HostBackendProvider#create], and the collectives
+/// of the backend, on the thread that calls them. All ranks are in the same call then, so all make the same calls here in the same
 /// order. If a rank is lost, a call throws; the backend lets the exception pass.
 public interface HostCollectives {
     /// This rank in the process set.

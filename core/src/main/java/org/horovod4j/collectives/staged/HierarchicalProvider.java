@@ -58,9 +58,11 @@ public record HierarchicalProvider(DeviceBackendProvider local) implements Devic
         return HierarchicalBackend.class;
     }
 
+    /// Without averages of integers, which would be multiplied by a fraction and not divided.
     @Override
     public boolean reduces(DataType dataType, ReduceOp op) {
-        return local.reduces(dataType, op);
+        return local.reduces(dataType, op)
+                && (op != ReduceOp.AVERAGE || dataType.isFloatingPoint());
     }
 
     @Override

@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.Collector;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -36,7 +37,7 @@ import java.util.stream.Stream;
 ///
 /// Every rank makes the choice from what all ranks have published, so all choose the same. What the
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
-/// those that every rank has and that can be used for these devices.
+/// those that every rank has and that can be used for these ranks.
 public final class BackendChoice<P extends BackendProvider> {
     private static final String HIERARCHICAL = DeviceOptions.HIERARCHICAL_ALLREDUCE.variable();
 
@@ -52,11 +53,13 @@ public final class BackendChoice<P extends BackendProvider> {
     /// @param place its device
     /// @param backends what is there, by the name of each backend that it has
     /// @param missing what is missing, by the name of each backend that it cannot use
+    /// @param ambiguous the names that several backends have, with their classes; empty if there are none
     /// @param options its options that choose a backend, by variable
     public record Offer(
             DevicePlace place,
             Map<String, String> backends,
             Map<String, String> missing,
+            String ambiguous,
             Map<String, String> options) {
         public static Offer of(
                 DevicePlace place,
@@ -66,6 +69,7 @@ public final class BackendChoice<P extends BackendProvider> {
                     place,
                     described(providers, true),
                     described(providers, false),
+                    ambiguous(providers),
                     options(settings, place.device().kind()));
         }
 
@@ -81,7 +85,26 @@ public final class BackendChoice<P extends BackendProvider> {
                 List<? extends BackendProvider> providers, boolean available) {
             return providers.stream()
                     .filter(each -> each.isAvailable() == available)
-                    .collect(Collectors.toMap(BackendProvider::name, BackendProvider::describe));
+                    .collect(byName(BackendProvider::describe));
+        }
+
+        private static String ambiguous(List<? extends BackendProvider> providers) {
+            Map<String, List<String>> classes = new TreeMap<>();
+            for (BackendProvider each : providers) {
+                if (!(each instanceof HierarchicalProvider)) { // named like the backend inside
+                    classes.computeIfAbsent(each.name(), _ -> new ArrayList<>())
+                            .add(each.getClass().getName());
+                }
+            }
+            return classes.entrySet().stream()
+                    .filter(entry -> entry.getValue().size() > 1)
+                    .map(
+                            entry ->
+                                    "%s: %s"
+                                            .formatted(
+                                                    entry.getKey(),
+                                                    String.join(", ", entry.getValue())))
+                    .collect(Collectors.joining("; "));
         }
     }
 
@@ -89,7 +112,13 @@ public final class BackendChoice<P extends BackendProvider> {
     public static Map<String, String> processInfo(List<? extends BackendProvider> providers) {
         return providers.stream()
                 .filter(each -> !each.processInfo().isEmpty())
-                .collect(Collectors.toMap(BackendProvider::name, BackendProvider::processInfo));
+                .collect(byName(BackendProvider::processInfo));
+    }
+
+    /// Takes the first of backends with one name: the ranks find that mistake together, later.
+    private static Collector<BackendProvider, ?, Map<String, String>> byName(
+            Function<BackendProvider, String> value) {
+        return Collectors.toMap(BackendProvider::name, value, (first, _) -> first);
     }
 
     /// The collectives, by the names of their options.
@@ -173,6 +202,7 @@ public final class BackendChoice<P extends BackendProvider> {
 
     /// Makes the choice from what all ranks of the process set have published.
     static <P extends BackendProvider> BackendChoice<P> of(List<P> providers, List<Offer> offers) {
+        checkNames(offers);
         checkSameOptions(offers);
         List<DevicePlace> places = offers.stream().map(Offer::place).toList();
         Map<String, String> options = new TreeMap<>(offers.getFirst().options);
@@ -210,6 +240,19 @@ public final class BackendChoice<P extends BackendProvider> {
 
     private static boolean isOnAllRanks(BackendProvider provider, List<Offer> offers) {
         return offers.stream().allMatch(offer -> offer.backends.containsKey(provider.name()));
+    }
+
+    private static void checkNames(List<Offer> offers) {
+        Map<String, List<Integer>> ambiguous = byRank(offers, Offer::ambiguous);
+        ambiguous.remove("");
+        if (!ambiguous.isEmpty()) {
+            throw new ConfigurationException(
+                    """
+                    some ranks have several backends with one name
+                    %s
+                    Leave one of them on the class path."""
+                            .formatted(table(ambiguous)));
+        }
     }
 
     private static void checkSameOptions(List<Offer> offers) {
@@ -265,7 +308,7 @@ public final class BackendChoice<P extends BackendProvider> {
                         reason -> {
                             throw new ConfigurationException(
                                     """
-                                    %s is %s, which cannot be used for these devices: %s
+                                    %s is %s, which cannot be used for these ranks: %s
                                     Name another backend, or none."""
                                             .formatted(variable, name, reason));
                         });

@@ -6,6 +6,13 @@ import org.jspecify.annotations.Nullable;
 public final class Cleanup {
     private @Nullable Throwable first;
 
+    public Cleanup() {}
+
+    /// A cleanup after a failure, to which those of the steps are added.
+    public Cleanup(Throwable failure) {
+        this.first = failure;
+    }
+
     public void run(Runnable step) {
         try {
             step.run();

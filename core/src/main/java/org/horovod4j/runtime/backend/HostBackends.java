@@ -150,7 +150,8 @@ public record HostBackends(
                 }
             }
         } catch (RuntimeException | Error e) {
-            created.values().forEach(Backend::close);
+            Cleanup cleanup = new Cleanup(e);
+            created.values().forEach(each -> cleanup.run(each::close));
             throw e;
         }
         LOG.log(

@@ -196,6 +196,34 @@ class BackendChoiceTest {
                 .doesNotContain("no effect");
     }
 
+    /// The hierarchy multiplies by a fraction, which is exact enough for floating point alone.
+    @Test
+    void averagesOfIntegersRunWithoutHierarchy() {
+        HierarchicalProvider hierarchy = new HierarchicalProvider(host);
+        assertThat(hierarchy.reduces(DataType.INT64, ReduceOp.AVERAGE)).isFalse();
+        assertThat(hierarchy.reduces(DataType.INT64, ReduceOp.SUM)).isTrue();
+        assertThat(hierarchy.reduces(DataType.FLOAT32, ReduceOp.AVERAGE)).isTrue();
+    }
+
+    @Test
+    void backendsWithOneNameAreAnErrorThatNamesTheirClasses() {
+        DeviceBackendProvider other = new FakeBackendProvider("HOST");
+        assertThatThrownBy(
+                        () ->
+                                choice(
+                                        offer(0, Map.of(), fast, host),
+                                        offer(1, Map.of(), fast, other, host)))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessage(
+                        """
+                        some ranks have several backends with one name
+                          HOST: %s, %s on rank 1
+                        Leave one of them on the class path."""
+                                .formatted(
+                                        FakeBackendProvider.class.getName(),
+                                        StagedBackendProvider.class.getName()));
+    }
+
     @Test
     void hierarchyThatCannotBeUsedIsExplained() {
         assertThat(hierarchical("a", "a").describe())

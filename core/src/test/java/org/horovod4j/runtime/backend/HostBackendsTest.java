@@ -11,7 +11,11 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
+import org.horovod4j.spi.Backend;
+import org.horovod4j.spi.DevicePlace;
+import org.horovod4j.spi.HostBackend;
 import org.horovod4j.spi.HostBackendProvider;
+import org.horovod4j.spi.HostContext;
 import org.horovod4j.testing.GatherBackendProvider;
 import org.horovod4j.testing.World;
 import org.horovod4j.testsupport.ParsedTrace;
@@ -26,8 +30,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 
 class HostBackendsTest {
     private static final Map<String, String> BY_NAME =
@@ -174,6 +180,90 @@ class HostBackendsTest {
                                         .run(comm -> allreduce(comm, "t")))
                 .isInstanceOf(ConfigurationException.class)
                 .hasMessageContaining("no jar with it on the class path on rank 1");
+    }
+
+    @Test
+    void backendsWithOneNameAreAnErrorOnAllRanks() {
+        assertThatThrownBy(
+                        () ->
+                                GatherBackendProvider.worldOf(
+                                                2,
+                                                rank ->
+                                                        Collections.nCopies(
+                                                                rank + 1,
+                                                                GatherBackendProvider.preferred()))
+                                        .run(comm -> allreduce(comm, "t")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContainingAll(
+                        "several backends with one name",
+                        "GATHER: %1$s, %1$s on rank 1"
+                                .formatted(GatherBackendProvider.class.getName()));
+    }
+
+    /// The second backend cannot be created, and the first one cannot be closed.
+    @Test
+    void failureToCloseDoesNotHideTheFailureToCreate() {
+        HostBackendProvider first =
+                new BrokenProvider(
+                        "FIRST",
+                        2,
+                        Unclosable.class,
+                        () ->
+                                (Unclosable)
+                                        () -> {
+                                            throw new HorovodException("cannot be closed");
+                                        });
+        HostBackendProvider second =
+                new BrokenProvider(
+                        "SECOND",
+                        1,
+                        Uncreatable.class,
+                        () -> {
+                            throw new HorovodException("cannot be created");
+                        });
+        assertThatThrownBy(
+                        () ->
+                                GatherBackendProvider.worldOf(1, _ -> List.of(first, second))
+                                        .run(comm -> allreduce(comm, "t")))
+                .hasMessageContaining("cannot be created")
+                .hasSuppressedException(new HorovodException("cannot be closed"));
+    }
+
+    private interface Unclosable extends HostBackend, Backend.SupportsBroadcast {
+        @Override
+        default void broadcast(Tensor tensor, int rootRank) {}
+
+        @Override
+        default void abort() {}
+    }
+
+    private interface Uncreatable extends HostBackend, Backend.SupportsAlltoall {}
+
+    private record BrokenProvider(
+            String name,
+            int preference,
+            Class<? extends HostBackend> backendType,
+            Supplier<HostBackend> creator)
+            implements HostBackendProvider {
+        @Override
+        public String describe() {
+            return "broken";
+        }
+
+        @Override
+        public boolean isAvailable() {
+            return true;
+        }
+
+        @Override
+        public Optional<String> unsupportedReason(List<DevicePlace> places) {
+            return Optional.empty();
+        }
+
+        @Override
+        public HostBackend create(HostContext context) {
+            return creator.get();
+        }
     }
 
     /// A plan is locked after some steps. Then rank 1 deviates while rank 0 waits in a meeting, so the
