@@ -86,15 +86,20 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
                         .orElseThrow();
         this.localRank = ranks.indexOf(host.rank());
         this.localSize = ranks.size();
-        this.local =
-                provider.create(
-                        new DeviceContext(
-                                driver,
-                                stream,
-                                new RanksOfHost(host, ranks),
-                                ranks.stream().map(context.places()::get).toList(),
-                                activities));
         this.upStream = driver.openStream(true);
+        try {
+            this.local =
+                    provider.create(
+                            new DeviceContext(
+                                    driver,
+                                    stream,
+                                    new RanksOfHost(host, ranks),
+                                    ranks.stream().map(context.places()::get).toList(),
+                                    activities));
+        } catch (RuntimeException | Error e) {
+            driver.closeStream(upStream);
+            throw e;
+        }
     }
 
     @Override
@@ -216,14 +221,12 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         ChunkSlots current = slots;
         if (current == null) {
             Tensor hostMemory = host.allocate(DataType.UINT8, Shape.of(SLOTS * SLICE_BYTES));
-            current =
-                    new ChunkSlots(
-                            hostMemory,
-                            driver.pin(hostMemory.segment()),
-                            driver.allocate(
-                                    DataType.UINT8,
-                                    Shape.of((long) SLOTS * (localSize + 1) * SLICE_BYTES)),
-                            localSize);
+            Tensor deviceMemory =
+                    driver.allocate(
+                            DataType.UINT8, Shape.of((long) SLOTS * (localSize + 1) * SLICE_BYTES));
+            // last, as only this needs to be undone
+            DeviceDriver.PinnedMemory pinned = driver.pin(hostMemory.segment());
+            current = new ChunkSlots(hostMemory, pinned, deviceMemory, localSize);
             slots = current;
         }
         return current;
@@ -241,14 +244,14 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
 
     @Override
     public void close() {
-        try {
-            local.close();
-        } finally {
-            driver.closeStream(upStream);
-            if (slots != null) {
-                slots.pinned.close();
-                slots = null;
+        try (DeviceDriver.PinnedMemory _ = slots == null ? null : slots.pinned) {
+            try {
+                local.close();
+            } finally {
+                driver.closeStream(upStream);
             }
+        } finally {
+            slots = null;
         }
     }
 

@@ -335,11 +335,10 @@ public final class StagedBackend
         if (current == null) {
             Shape shape = Shape.of(SLOTS * CHUNK_BYTES);
             Tensor hostMemory = host.allocate(DataType.UINT8, shape);
-            current =
-                    new ChunkSlots(
-                            hostMemory,
-                            driver.pin(hostMemory.segment()),
-                            driver.allocate(DataType.UINT8, shape));
+            Tensor deviceMemory = driver.allocate(DataType.UINT8, shape);
+            // last, as only this needs to be undone
+            DeviceDriver.PinnedMemory pinned = driver.pin(hostMemory.segment());
+            current = new ChunkSlots(hostMemory, pinned, deviceMemory);
             slots = current;
         }
         return current;
@@ -355,12 +354,12 @@ public final class StagedBackend
 
     @Override
     public void close() {
-        driver.closeStream(upStream);
-        staging.close();
-        if (slots != null) {
-            slots.pinned.close();
+        try (DeviceDriver.PinnedMemory _ = slots == null ? null : slots.pinned;
+                staging) {
+            driver.closeStream(upStream);
+        } finally {
             slots = null;
+            scratch = null;
         }
-        scratch = null;
     }
 }
