@@ -168,7 +168,10 @@ final class CudaIpcBackend
     private SharedStages stagesFor(long byteSize) {
         SharedStages last = stages.getLast();
         if (byteSize > last.halfBytes()) {
-            long grown = aligned(Math.max(byteSize, 2 * last.halfBytes()));
+            long doubled = 2 * last.halfBytes();
+            // a larger one is for Adasum, and grows so that many of them do not stay
+            long least = byteSize > maxRoundBytes ? doubled : Math.min(doubled, maxRoundBytes);
+            long grown = aligned(Math.max(byteSize, least));
             last = new SharedStages(device, context, grown);
             stages.add(last);
         }
@@ -402,16 +405,19 @@ final class CudaIpcBackend
     /// Waits until this rank's work is complete.
     private boolean isComplete(long deadline) {
         DeviceEvent end = driver.record(context.stream());
-        while (!end.isComplete()) {
-            if (System.nanoTime() - deadline > 0) {
-                return false;
+        try {
+            while (!end.isComplete()) {
+                if (System.nanoTime() - deadline > 0) {
+                    return false;
+                }
+                if (aborted) {
+                    stages.forEach(SharedStages::endWaits);
+                }
+                LockSupport.parkNanos(POLL_WAIT.toNanos());
             }
-            if (aborted) {
-                stages.forEach(SharedStages::endWaits);
-            }
-            LockSupport.parkNanos(POLL_WAIT.toNanos());
+            return true;
+        } finally {
+            end.release();
         }
-        end.release();
-        return true;
     }
 }

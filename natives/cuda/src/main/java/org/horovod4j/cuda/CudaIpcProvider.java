@@ -16,8 +16,9 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
     /// What ranks exchange at a time, before a larger tensor comes: a bucket of gradients.
     private static final long FIRST_ROUND_BYTES = 16L * 1024 * 1024;
 
-    /// Each round waits for all ranks, so large tensors take large ones. A backend takes up to three times
-    /// as much device memory.
+    /// Each round waits for all ranks, so large tensors take large ones. The stages of a backend, which have two
+    /// halves and of which smaller ones stay, take up to five times as much device memory, and its results
+    /// up to four times as much. Adasum takes more for larger tensors.
     private static final long MAX_ROUND_BYTES = 64L * 1024 * 1024;
 
     private static final String NAME = "CUDA_IPC";

@@ -188,7 +188,8 @@ final class SharedStages {
     }
 
     /// Ends all waits of this rank for others, as if they had written. Any thread may call it. A rank
-    /// that still writes may overwrite a number; call it again then.
+    /// that still writes may overwrite a number; call it again then. That rank must not end these waits
+    /// itself: this one may not have failed its operations yet, and would take what it reads as valid.
     void endWaits() {
         int later = rounds + ROUNDS_AHEAD;
         for (int other = 0; other < memory.length; other++) {

@@ -205,7 +205,35 @@ class CudaIpcBackendTest {
                     driver.closeStream(stream);
                 });
         assertThat(simulated.allocations()).isEqualTo(1); // what the stopped work may use
+        driver.close();
+        assertThat(simulated.events()).isZero();
         stopped.countDown();
+    }
+
+    /// Stages grow to twice their size, and not above the most data of a round.
+    @Test
+    void stagesGrowToTheMostDataOfARound() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        Tensor tensor = driver.allocate(DataType.UINT8, Shape.of(2 * MAX_ROUND_BYTES));
+        long before = simulated.allocatedBytes();
+        World.run(
+                1,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    for (long bytes : new long[] {3000, 3500, 2 * MAX_ROUND_BYTES}) {
+                        FusedTensors fused = new FusedTensors(DataType.UINT8, bytes);
+                        fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                        backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 1);
+                    }
+                    long halves = FIRST_ROUND_BYTES + 3072 + MAX_ROUND_BYTES;
+                    assertThat(simulated.allocatedBytes() - before)
+                            .isBetween(2 * halves, 2 * halves + 100);
+                    backend.close();
+                    driver.closeStream(stream);
+                });
         driver.close();
     }
 

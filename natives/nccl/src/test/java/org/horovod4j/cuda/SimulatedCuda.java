@@ -179,6 +179,16 @@ final class SimulatedCuda implements CudaApi {
         return memory.size();
     }
 
+    /// How many bytes are allocated.
+    long allocatedBytes() {
+        return allocatedBytes.get();
+    }
+
+    /// How many events were created and not destroyed.
+    int events() {
+        return events.size();
+    }
+
     @Override
     public void registerHost(long address, long byteSize) {}
 
