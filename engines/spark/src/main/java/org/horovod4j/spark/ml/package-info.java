@@ -4,7 +4,7 @@
 /// rank) and [HvdModel] (predictions). A framework implements [NetworkFramework] and its two parts.
 ///
 /// - May depend on: `org.apache.hadoop..`, `org.apache.spark..`, `org.horovod4j`,
-///   `org.horovod4j.checkpoint`, `org.horovod4j.data`, `org.horovod4j.spark`,
+///   `org.horovod4j.checkpoint`, `org.horovod4j.data`, `org.horovod4j.log`, `org.horovod4j.spark`,
 ///   `org.horovod4j.spark.data`, `org.horovod4j.training`, `scala..`.
 /// - Invariant: all ranks make the same calls of the framework in the same order.
 @NullMarked
