@@ -129,7 +129,7 @@ public final class TopK implements Compressor {
     }
 
     /// What is kept for a tensor on a device. It begins without a residual if the tensor has changed its
-    /// type, length or device, or the rank has started anew.
+    /// type, length or device, or the rank has been initialised again.
     private DeviceTopK onDevice(Communicator communicator, String name, Tensor tensor) {
         DeviceTopK kept = deviceTensors.get(name);
         if (kept != null && !kept.isIdle()) {

@@ -146,7 +146,7 @@ final class LauncherProcess implements AutoCloseable {
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         private final Thread thread;
 
-        /// Whether nobody needs the rest. Java closes the streams of a process that it destroys.
+        /// Whether the rest is not needed. Java closes the streams of a process that it destroys.
         private volatile boolean ended;
 
         Capture(InputStream stream) {

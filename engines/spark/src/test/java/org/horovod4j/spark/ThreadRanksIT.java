@@ -78,7 +78,7 @@ class ThreadRanksIT {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             closed = socket.getLocalPort();
         }
-        DriverTicket nobody =
+        DriverTicket closedServer =
                 new DriverTicket(
                         "127.0.0.1",
                         closed,
@@ -88,7 +88,8 @@ class ThreadRanksIT {
         SampleRate sampleRate = new SampleRate();
         spark.sparkContext().register(sampleRate);
         WorkerSlotTask task =
-                new WorkerSlotTask(nobody, 0, new RankBody.OfWorker(() -> 0), null, sampleRate);
+                new WorkerSlotTask(
+                        closedServer, 0, new RankBody.OfWorker(() -> 0), null, sampleRate);
 
         List<Object> results =
                 JavaSparkContext.fromSparkContext(spark.sparkContext())
