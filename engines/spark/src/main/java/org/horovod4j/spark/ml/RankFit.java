@@ -282,7 +282,8 @@ final class RankFit {
         return NetworkFiles.read(folder);
     }
 
-    /// The history comes first: a checkpoint without its history would lose the best epoch.
+    /// The history comes first: a checkpoint without its history would lose the best epoch. All ranks
+    /// wait until rank 0 has stored both, so that no later failure can lose this epoch.
     private void saveCheckpoint(RankTraining network, Path checkpoints) throws Exception {
         if (plan.runFolder() == null) {
             return;
@@ -292,6 +293,7 @@ final class RankFit {
             runFolder.writeHistory(history);
             runFolder.uploadCheckpoints(checkpoints);
         }
+        communicator.barrier();
     }
 
     /// The network of the best epoch, with early stopping; otherwise that of the last one.
