@@ -124,16 +124,21 @@ public final class Store {
             Dataset<?> dataset, List<ColumnRequest> columns, WriteOptions options, Path target)
             throws IOException {
         boolean isTemporary = options.name() == null;
-        boolean isWritten = false;
         try {
-            List<WriteTask.Written> parts = run(dataset, columns, options, target);
-            StoredData data = describe(parts, target, isTemporary);
-            isWritten = true;
-            return data;
-        } finally {
-            if (!isWritten && isTemporary) {
-                files.delete(target, true);
+            return describe(run(dataset, columns, options, target), target, isTemporary);
+        } catch (Throwable e) { // Spark throws exceptions that it does not declare
+            if (isTemporary) {
+                deleteAfter(e, target);
             }
+            throw e;
+        }
+    }
+
+    private void deleteAfter(Throwable failure, Path target) {
+        try {
+            files.delete(target, true);
+        } catch (IOException e) {
+            failure.addSuppressed(e);
         }
     }
 
