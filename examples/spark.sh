@@ -50,7 +50,8 @@ else
     tr : '\n' <engines/spark/target/spark-classpath.txt | xargs -I{} ln -sf {} "$SPARK_HOME/jars/"
     folders=(launcher/target/lib)
     ! uses_framework || folders+=(examples/target/lib)
-    jars=$({ jars "${modules[@]}"; find "${folders[@]}" -name '*.jar'; } | paste -sd ,)
+    # Two folders may have the same library, of which Spark takes one.
+    jars=$({ jars "${modules[@]}"; find "${folders[@]}" -name '*.jar'; } | awk -F / '!seen[$NF]++' | paste -sd ,)
     program=$(jar examples)
 fi
 

@@ -9,6 +9,7 @@ import org.horovod4j.elastic.ElasticSampler;
 import org.horovod4j.elastic.ObjectState;
 import org.horovod4j.spark.HvdSpark;
 
+import java.io.IOException;
 import java.util.List;
 
 /// An elastic training on Spark, in which one executor dies: the other continues from its last
@@ -22,11 +23,12 @@ public final class SparkElastic {
 
     private SparkElastic() {}
 
-    public static void main(String[] arguments) {
-        SparkSession spark = SparkSession.builder().appName("SparkElastic").getOrCreate();
-        List<String> results = HvdSpark.ranks(spark, 2).minRanks(1).runElastic(SparkElastic::train);
-        results.forEach(System.out::println);
-        spark.stop();
+    public static void main(String[] arguments) throws IOException {
+        try (SparkSession spark = SparkSession.builder().appName("SparkElastic").getOrCreate()) {
+            List<String> results =
+                    HvdSpark.ranks(spark, 2).minRanks(1).runElastic(SparkElastic::train);
+            results.forEach(System.out::println);
+        }
     }
 
     private static String train() throws InterruptedException {

@@ -45,37 +45,37 @@ public final class SparkMnist {
 
     public static void main(String[] arguments) throws IOException {
         Options options = Options.parse(arguments);
-        SparkSession spark = SparkSession.builder().appName("SparkMnist").getOrCreate();
-        Dataset<Row> training = images(spark, options.data(), "train", options.rows());
-        Dataset<Row> test = images(spark, options.data(), "t10k", options.rows());
+        try (SparkSession spark = SparkSession.builder().appName("SparkMnist").getOrCreate()) {
+            Dataset<Row> training = images(spark, options.data(), "train", options.rows());
+            Dataset<Row> test = images(spark, options.data(), "t10k", options.rows());
 
-        DjlModel model =
-                new DjlEstimator()
-                        .setBlock(SparkMnist::network)
-                        .setInputShape(1, 28, 28)
-                        .setLoss(Loss::softmaxCrossEntropyLoss)
-                        .setOptimizer(SparkMnist::optimizer)
-                        .setEvaluators(() -> List.of(new Accuracy()))
-                        .setFeaturesCol("pixels")
-                        .setLabelCol("digit")
-                        .setNumProc(options.ranks())
-                        .setBatchSize(BATCH)
-                        .setEpochs(options.epochs())
-                        .fit(training);
+            DjlModel model =
+                    new DjlEstimator()
+                            .setBlock(SparkMnist::network)
+                            .setInputShape(1, 28, 28)
+                            .setLoss(Loss::softmaxCrossEntropyLoss)
+                            .setOptimizer(SparkMnist::optimizer)
+                            .setEvaluators(() -> List.of(new Accuracy()))
+                            .setFeaturesCol("pixels")
+                            .setLabelCol("digit")
+                            .setNumProc(options.ranks())
+                            .setBatchSize(BATCH)
+                            .setEpochs(options.epochs())
+                            .fit(training);
 
-        double accuracy =
-                new MulticlassClassificationEvaluator()
-                        .setLabelCol("digit")
-                        .setMetricName("accuracy")
-                        .evaluate(model.setBatchSize(500).transform(test));
-        model.write().overwrite().save(options.model().toAbsolutePath().toUri().toString());
-        System.out.printf(
-                Locale.ROOT,
-                "test accuracy %.2f %% with %d rank(s); the model is in %s%n",
-                100 * accuracy,
-                options.ranks(),
-                options.model());
-        spark.stop();
+            double accuracy =
+                    new MulticlassClassificationEvaluator()
+                            .setLabelCol("digit")
+                            .setMetricName("accuracy")
+                            .evaluate(model.setBatchSize(500).transform(test));
+            model.write().overwrite().save(options.model().toAbsolutePath().toUri().toString());
+            System.out.printf(
+                    Locale.ROOT,
+                    "test accuracy %.2f %% with %d rank(s); the model is in %s%n",
+                    100 * accuracy,
+                    options.ranks(),
+                    options.model());
+        }
     }
 
     /// An image is an array of 784 numbers from 0 to 1.

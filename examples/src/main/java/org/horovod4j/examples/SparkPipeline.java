@@ -46,28 +46,28 @@ public final class SparkPipeline {
         Path folder = given.path("--model", Path.of("target", "spark-pipeline"));
         given.exitIfInvalid(SparkPipeline.class);
 
-        SparkSession spark = SparkSession.builder().appName("SparkPipeline").getOrCreate();
-        Dataset<Row> trips = trips(spark, rows).cache();
-        Dataset<Row>[] parts = trips.randomSplit(new double[] {0.8, 0.2}, 42);
+        try (SparkSession spark = SparkSession.builder().appName("SparkPipeline").getOrCreate()) {
+            Dataset<Row> trips = trips(spark, rows).cache();
+            Dataset<Row>[] parts = trips.randomSplit(new double[] {0.8, 0.2}, 42);
 
-        PipelineModel model = pipeline(epochs, ranks).fit(parts[0]);
-        String saved = folder.toAbsolutePath().toUri().toString();
-        model.write().overwrite().save(saved);
+            PipelineModel model = pipeline(epochs, ranks).fit(parts[0]);
+            String saved = folder.toAbsolutePath().toUri().toString();
+            model.write().overwrite().save(saved);
 
-        Dataset<Row> predicted = PipelineModel.load(saved).transform(parts[1]);
-        predicted.select("km", "hour", "weather", "minutes", "label", "prediction").show(5);
-        DjlModel network = (DjlModel) model.stages()[model.stages().length - 1];
-        System.out.printf(
-                Locale.ROOT,
-                "accuracy %.1f %% on %d trips, after %d epochs; the model is in %s%n",
-                100
-                        * new MulticlassClassificationEvaluator()
-                                .setMetricName("accuracy")
-                                .evaluate(predicted),
-                parts[1].count(),
-                network.history().epochs().size(),
-                folder);
-        spark.stop();
+            Dataset<Row> predicted = PipelineModel.load(saved).transform(parts[1]);
+            predicted.select("km", "hour", "weather", "minutes", "label", "prediction").show(5);
+            DjlModel network = (DjlModel) model.stages()[model.stages().length - 1];
+            System.out.printf(
+                    Locale.ROOT,
+                    "accuracy %.1f %% on %d trips, after %d epochs; the model is in %s%n",
+                    100
+                            * new MulticlassClassificationEvaluator()
+                                    .setMetricName("accuracy")
+                                    .evaluate(predicted),
+                    parts[1].count(),
+                    network.history().epochs().size(),
+                    folder);
+        }
     }
 
     private static Pipeline pipeline(int epochs, int ranks) {

@@ -5,6 +5,7 @@ import org.horovod4j.Communicator;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.spark.HvdSpark;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
@@ -22,20 +23,24 @@ public final class SparkRun {
     /// @param x in 0 to 1
     public record Point(float x, float y) implements Serializable {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws IOException {
         int steps = arguments.length == 0 ? 200 : Integer.parseInt(arguments[0]);
-        SparkSession spark = SparkSession.builder().appName("SparkRun").getOrCreate();
-        // y = 3 x + 1, for a million rows
-        var rows =
-                spark.range(0, 1_000_000, 1, RANKS)
-                        .selectExpr("id % 1000 / 1000 as x", "id % 1000 / 1000 * 3 + 1 as y")
-                        .toJavaRDD()
-                        .map(row -> new Point((float) row.getDouble(0), (float) row.getDouble(1)));
-        List<float[]> lines =
-                HvdSpark.ranks(spark, RANKS).run(rows, (comm, own) -> fit(comm, own, steps));
-        float[] line = lines.getFirst();
-        System.out.printf("y = %.2f x + %.2f, by %d ranks%n", line[0], line[1], lines.size());
-        spark.stop();
+        try (SparkSession spark = SparkSession.builder().appName("SparkRun").getOrCreate()) {
+            // y = 3 x + 1, for a million rows
+            var rows =
+                    spark.range(0, 1_000_000, 1, RANKS)
+                            .selectExpr("id % 1000 / 1000 as x", "id % 1000 / 1000 * 3 + 1 as y")
+                            .toJavaRDD()
+                            .map(
+                                    row ->
+                                            new Point(
+                                                    (float) row.getDouble(0),
+                                                    (float) row.getDouble(1)));
+            List<float[]> lines =
+                    HvdSpark.ranks(spark, RANKS).run(rows, (comm, own) -> fit(comm, own, steps));
+            float[] line = lines.getFirst();
+            System.out.printf("y = %.2f x + %.2f, by %d ranks%n", line[0], line[1], lines.size());
+        }
     }
 
     /// Gradient descent on the squared error. Each rank has its own points; the gradients are summed.
