@@ -6,8 +6,8 @@
 /// pass has computed a gradient.
 ///
 /// - May depend on: `org.horovod4j`, `org.horovod4j.compression`,
-///   `org.horovod4j.collectives.kernel`, `org.horovod4j.option`, `org.horovod4j.spi`,
-///   `org.horovod4j.text`.
+///   `org.horovod4j.collectives.kernel`, `org.horovod4j.log`, `org.horovod4j.option`,
+///   `org.horovod4j.spi`, `org.horovod4j.text`.
 /// - Invariant: the reducer uses the memory of a gradient from [Gradients#acquire] until
 ///   [Gradients#setReduced], and waits for every reduction that it has launched, even when another
 ///   one fails.

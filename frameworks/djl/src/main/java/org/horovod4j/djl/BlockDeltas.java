@@ -12,6 +12,7 @@ import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.log.Log;
 import org.horovod4j.optim.Gradient;
+import org.horovod4j.optim.GradientArena;
 import org.horovod4j.optim.Gradients;
 import org.jspecify.annotations.Nullable;
 
@@ -136,7 +137,7 @@ final class BlockDeltas implements Gradients {
     private List<Tensor> allocate(List<NDArray> weights) {
         try {
             Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
-            return GradientArena.allocate(communicator, device, weights);
+            return GradientArena.allocate(communicator, device, BlockGradients.forms(weights));
         } catch (ConfigurationException e) {
             LOG.log(
                     Level.WARNING,

@@ -1,6 +1,7 @@
 package org.horovod4j.djl;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.training.GradientCollector;
 
 import org.horovod4j.Communicator;
@@ -14,6 +15,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
 import org.horovod4j.optim.Gradient;
+import org.horovod4j.optim.GradientArena;
 import org.horovod4j.optim.GradientLayout;
 import org.horovod4j.optim.SparseGradients;
 import org.jspecify.annotations.Nullable;
@@ -325,15 +327,40 @@ final class BlockGradients implements SparseGradients {
         }
         List<NDArray> arrays = Arrays.stream(moving).mapToObj(parameters::array).toList();
         Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
-        List<Tensor> places = GradientArena.allocate(communicator, device, arrays);
+        List<Tensor> places = GradientArena.allocate(communicator, device, forms(arrays));
         for (int i = 0; i < moving.length; i++) {
             try (NDArray gradient = arrays.get(i).getGradient()) {
                 if (access.moveInto(gradient, places.get(i))) {
                     slices[moving[i]] = places.get(i);
-                    GradientArena.retain(arrays.get(i), places.get(i));
+                    retain(arrays.get(i), places.get(i));
                 }
             }
         }
+    }
+
+    static List<GradientArena.Form> forms(List<NDArray> arrays) {
+        return arrays.stream()
+                .map(
+                        array ->
+                                new GradientArena.Form(
+                                        DataTypes.of(array.getDataType()), DataTypes.shape(array)))
+                .toList();
+    }
+
+    /// Keeps the slice reachable as long as the array's manager is open, or until its gradient
+    /// moves to another slice: the engine keeps the gradient there, even after training.
+    private static void retain(NDArray array, Tensor slice) {
+        String key = "horovod4j-gradient-" + array.getUid();
+        NDManager manager = array.getManager();
+        manager.detachInternal(key);
+        manager.attachInternal(key, new Retained(slice));
+    }
+
+    /// A reference to a slice, and so to its block.
+    private record Retained(Tensor slice) implements AutoCloseable {
+        /// Frees nothing: other managers may have gradients in the same block.
+        @Override
+        public void close() {}
     }
 
     private boolean isMovable(NDArray array) {

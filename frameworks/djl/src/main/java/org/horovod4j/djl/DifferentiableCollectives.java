@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 
 import org.horovod4j.AlltoallOptions;
-import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -13,6 +12,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.DataTypes;
 import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.libtorch.GraphCollectives;
 import org.horovod4j.option.FrameworkSettings;
 import org.jspecify.annotations.Nullable;
 
@@ -54,85 +54,33 @@ public final class DifferentiableCollectives {
     /// @param op AVERAGE or SUM
     public static NDArray allreduce(
             Communicator communicator, String name, NDArray array, ReduceOp op) {
-        Graph graph = new Graph(communicator, "allreduce", name, array);
-        graph.requireLinear(op);
-        return graph.inPlace(
-                tensor -> communicator.allreduce(name, tensor, op),
-                gradient -> communicator.allreduce(graph.gradientName, gradient, op));
+        return GraphCollectives.allreduce(
+                communicator, name, new Graph(communicator, "allreduce", name, array), op);
     }
 
     /// Joins the ranks' arrays along the first dimension into a new array. First dimensions may differ.
     public static NDArray allgather(Communicator communicator, String name, NDArray array) {
-        Graph graph = new Graph(communicator, "allgather", name, array);
-        long rows = array.getShape().dimension() == 0 ? 0 : array.getShape().get(0);
-        return graph.connect(
-                communicator.allgather(name, graph.tensor()),
-                gradient -> {
-                    long before = rowsBefore(communicator, graph.gradientName + ".rows", rows);
-                    Tensor sum = communicator.allreduce(graph.gradientName, gradient, ReduceOp.SUM);
-                    return rows(sum, before, rows);
-                });
-    }
-
-    /// The number of rows of lower ranks. With its rank: a rank that has joined contributes no row.
-    private static long rowsBefore(Communicator communicator, String name, long rows) {
-        Tensor own = Tensor.of(new long[] {communicator.rank(), rows}, 1, 2);
-        long[] all = communicator.allgather(name, own).toLongArray();
-        long before = 0;
-        for (int i = 0; i < all.length; i += 2) {
-            before += all[i] < communicator.rank() ? all[i + 1] : 0;
-        }
-        return before;
-    }
-
-    /// A copy of rows, in memory that stays valid.
-    private static Tensor rows(Tensor tensor, long from, long count) {
-        long rowBytes = tensor.shape().rowElements() * tensor.dataType().byteSize();
-        return Tensor.of(
-                        tensor.segment().asSlice(from * rowBytes, count * rowBytes),
-                        tensor.dataType(),
-                        tensor.shape().withRows(count))
-                .copy();
+        return GraphCollectives.allgather(
+                communicator, name, new Graph(communicator, "allgather", name, array));
     }
 
     /// The array of `rootRank`, as a new array. All ranks pass an array of the same type and shape.
     public static NDArray broadcast(
             Communicator communicator, String name, NDArray array, int rootRank) {
-        Graph graph = new Graph(communicator, "broadcast", name, array);
-        return graph.inPlace(
-                tensor -> communicator.broadcast(name, tensor, rootRank),
-                gradient -> {
-                    Tensor sum = communicator.allreduce(graph.gradientName, gradient, ReduceOp.SUM);
-                    if (communicator.rank() != rootRank) {
-                        sum.segment().fill((byte) 0);
-                    }
-                    return sum;
-                });
+        return GraphCollectives.broadcast(
+                communicator, name, new Graph(communicator, "broadcast", name, array), rootRank);
     }
 
     /// Sends rows of `array` to each rank; the options say how many each rank gets.
     public static AlltoallArray alltoall(
             Communicator communicator, String name, NDArray array, AlltoallOptions options) {
-        Graph graph = new Graph(communicator, "alltoall", name, array);
-        AlltoallResult received = communicator.alltoall(name, graph.tensor(), options);
-        AlltoallOptions back =
-                options.processSet()
-                        .map(AlltoallOptions.splits(received.receivedSplits())::in)
-                        .orElseGet(() -> AlltoallOptions.splits(received.receivedSplits()));
-        NDArray result =
-                graph.connect(
-                        received.tensor(),
-                        gradient -> {
-                            Tensor whole = Tensor.zeros(graph.dataType, graph.shape);
-                            Tensor sent =
-                                    communicator
-                                            .alltoall(graph.gradientName, gradient, back)
-                                            .tensor();
-                            // rows after the last split were not sent
-                            whole.segment().asSlice(0, sent.byteSize()).copyFrom(sent.segment());
-                            return whole;
-                        });
-        return new AlltoallArray(result, ArrayCollectives.splits(received));
+        GraphCollectives.Alltoall<NDArray> result =
+                GraphCollectives.alltoall(
+                        communicator,
+                        name,
+                        new Graph(communicator, "alltoall", name, array),
+                        options);
+        return new AlltoallArray(result.array(), ArrayCollectives.splits(result.received()));
     }
 
     /// Reduces `array` over all ranks and returns to each its part of the rows, as a new array. The
@@ -141,19 +89,14 @@ public final class DifferentiableCollectives {
     /// @param op AVERAGE or SUM
     public static NDArray reducescatter(
             Communicator communicator, String name, NDArray array, ReduceOp op) {
-        Graph graph = new Graph(communicator, "reducescatter", name, array);
-        graph.requireLinear(op);
-        return graph.connect(
-                communicator.reducescatter(name, graph.tensor(), op),
-                op == ReduceOp.SUM ? communicator.size() : 1, // as Horovod does
-                gradient -> communicator.allgather(graph.gradientName, gradient));
+        return GraphCollectives.reducescatter(
+                communicator, name, new Graph(communicator, "reducescatter", name, array), op);
     }
 
     /// The computation that a collective becomes a part of.
-    private static final class Graph {
+    private static final class Graph implements GraphCollectives.Input<NDArray> {
         private final String collective;
         private final String name;
-        private final String gradientName;
         private final NDArray array;
         private final DataType dataType;
         private final Shape shape;
@@ -163,7 +106,6 @@ public final class DifferentiableCollectives {
         Graph(Communicator communicator, String collective, String name, NDArray array) {
             this.collective = collective;
             this.name = name;
-            this.gradientName = name + ".gradient";
             this.array = array;
             this.dataType = DataTypes.of(array.getDataType());
             this.shape = DataTypes.shape(array);
@@ -177,19 +119,6 @@ public final class DifferentiableCollectives {
             access.rethrow();
         }
 
-        /// The gradient of a sum is the sum of gradients. Other reductions have no such simple gradient.
-        void requireLinear(ReduceOp op) {
-            switch (op) {
-                case AVERAGE, SUM -> {}
-                case MIN, MAX, PRODUCT, ADASUM ->
-                        throw new IllegalArgumentException(
-                                """
-                                differentiable %s of '%s': %s has no gradient that can be reduced
-                                Use AVERAGE or SUM."""
-                                        .formatted(collective, name, op));
-            }
-        }
-
         private UnsupportedOperationException unsupported(String reason) {
             return new UnsupportedOperationException(
                     """
@@ -198,16 +127,13 @@ public final class DifferentiableCollectives {
                             .formatted(collective, name, reason));
         }
 
-        /// The elements of the input.
-        Tensor tensor() {
+        @Override
+        public Tensor elements() {
             return TensorView.of(array).tensor();
         }
 
-        /// Runs a collective whose result has the shape of its input.
-        ///
-        /// @param forward changes a copy of the array in place
-        /// @param backward changes the gradient of the result in place
-        NDArray inPlace(UnaryOperator<Tensor> forward, UnaryOperator<Tensor> backward) {
+        @Override
+        public NDArray inPlace(UnaryOperator<Tensor> forward, UnaryOperator<Tensor> backward) {
             // new contiguous memory that is part of the graph; duplicate() is not part of it
             NDArray result = array.flatten().add(0);
             TensorView elements = TensorView.of(result);
@@ -223,19 +149,10 @@ public final class DifferentiableCollectives {
             return result.reshape(array.getShape());
         }
 
-        /// Makes the result of a collective a part of the graph, as computed from the array.
-        ///
-        /// The engine knows no function from the one to the other. It gets one with the right shapes,
+        /// The engine knows no function from the input to the result. It gets one with the right shapes,
         /// the sum of all elements, whose values are overwritten forward and backward.
-        ///
-        /// @param value the result
-        /// @param backward returns the gradient of the array for that of the result
-        NDArray connect(Tensor value, UnaryOperator<Tensor> backward) {
-            return connect(value, 1, backward);
-        }
-
-        /// @param factor by which the gradient of the array is multiplied
-        NDArray connect(Tensor value, int factor, UnaryOperator<Tensor> backward) {
+        @Override
+        public NDArray connect(Tensor value, int factor, UnaryOperator<Tensor> backward) {
             NDManager manager = array.getManager();
             // an array, since DJL frees a number before backward reads it
             NDArray factors =

@@ -5,14 +5,14 @@ import ai.djl.nn.Block;
 import ai.djl.training.optimizer.Optimizer;
 
 import org.horovod4j.Communicator;
-import org.horovod4j.Compressor;
 import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.optim.GradientGroups;
 import org.horovod4j.optim.GradientSettings;
+import org.horovod4j.optim.OptimizerOptions;
 import org.horovod4j.optim.OverlapTiming;
 import org.horovod4j.optim.StepDetector;
+import org.horovod4j.optim.StepReduction;
 import org.horovod4j.optim.overlap.Overlap;
 import org.horovod4j.optim.overlap.OverlapMode;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /// An optimizer that averages gradients over all ranks before another one applies them.
@@ -38,7 +37,7 @@ import java.util.function.Supplier;
 ///   computes others; otherwise all gradients are reduced when the step begins. See [#overlap].
 /// - *Accumulation.* With `backwardPassesPerStep(n)`, weights change after every n-th backward
 ///   pass. Call `trainer.step()` after each pass or after the n-th only. Without hooks a call of
-///   `step()` counts as one backward pass. If no parameter is in every pass, for example because
+///   `step()` counts as one backward pass. Engine MXNet supports one pass only. If no parameter is in every pass, for example because
 ///   ranks take different branches, call it after each pass.
 /// - *Clipping.* Call [#synchronize], change the gradients, then call `trainer.step()` inside
 ///   [#skipSynchronize].
@@ -74,18 +73,19 @@ public final class DistributedOptimizer extends Optimizer {
         THIS_PARAMETER
     }
 
-    private DistributedOptimizer(Builder builder) {
+    private DistributedOptimizer(
+            Builder builder, GradientSettings settings, OptimizerOptions.Ranks ranks) {
         super(new EmptyOptimizerBuilder());
         this.wrapped = builder.optimizer;
         this.block = builder.block;
         this.overlap = builder.overlap;
-        this.settings = builder.settings.build();
-        this.processSet = builder::processSet;
-        this.processSetId = builder.processSetId();
+        this.settings = settings;
+        this.processSet = ranks.current();
+        this.processSetId = ranks.processSetId();
         if (System.getProperty(LOCAL_PARAMETER_SERVER) == null) {
             System.setProperty(LOCAL_PARAMETER_SERVER, "true");
         }
-        if (builder.hasRanks() && canTrain()) {
+        if (ranks.areKnown() && canTrain()) {
             GradientSynchronizer _ = synchronizer();
         }
     }
@@ -242,22 +242,9 @@ public final class DistributedOptimizer extends Optimizer {
     ///
     /// @throws IllegalStateException when it has no such process set
     public void rebind(Communicator communicator) {
-        ProcessSet next =
-                communicator.processSets().stream()
-                        .filter(set -> set.id() == processSetId)
-                        .findFirst()
-                        .orElseThrow(() -> new IllegalStateException(missingSet(communicator)));
+        ProcessSet next = OptimizerOptions.sameSet(communicator, processSetId);
         processSet = () -> next;
         reset();
-    }
-
-    private String missingSet(Communicator communicator) {
-        return """
-               the optimizer reduces gradients in process set %d, but there are only the process sets %s
-               Ranks of the set may have left: use all ranks in an elastic job."""
-                .formatted(
-                        processSetId,
-                        communicator.processSets().stream().map(ProcessSet::id).toList());
     }
 
     /// Whether communication overlaps with backward passes, and how well.
@@ -280,12 +267,9 @@ public final class DistributedOptimizer extends Optimizer {
     }
 
     /// Options of a distributed optimizer.
-    public static final class Builder {
+    public static final class Builder extends OptimizerOptions<Builder> {
         private final Optimizer optimizer;
         private final Block block;
-        private final GradientSettings.Builder settings = GradientSettings.builder();
-        private @Nullable Communicator communicator;
-        private @Nullable ProcessSet processSet;
         private OverlapMode overlap = OverlapMode.AUTO;
 
         private Builder(Optimizer optimizer, Block block) {
@@ -297,93 +281,8 @@ public final class DistributedOptimizer extends Optimizer {
             this.block = block;
         }
 
-        /// The ranks that share gradients; all ranks of the job by default.
-        public Builder communicator(Communicator value) {
-            communicator = value;
-            return this;
-        }
-
-        /// Only these ranks share gradients; other ranks apply their own.
-        public Builder processSet(ProcessSet value) {
-            processSet = value;
-            return this;
-        }
-
-        /// AVERAGE (the default), SUM or ADASUM.
-        public Builder op(ReduceOp op) {
-            settings.op(op);
-            return this;
-        }
-
-        /// Compresses gradients for the exchange.
-        public Builder compression(Compressor compressor) {
-            settings.compressor(compressor);
-            return this;
-        }
-
-        /// Accumulates the gradients of `passes` backward passes before a step; 1 by default.
-        /// Engine MXNet supports 1 only.
-        public Builder backwardPassesPerStep(int passes) {
-            settings.backwardPassesPerStep(passes);
-            return this;
-        }
-
-        /// Divides accumulated gradients by `backwardPassesPerStep`, even if
-        /// [DistributedOptimizer#synchronize] has ended the accumulation window early.
-        public Builder averageAccumulated(boolean yes) {
-            settings.averageAccumulated(yes);
-            return this;
-        }
-
-        /// Reduces gradients in this number of groups, with sizes that differ by one at most.
-        public Builder groups(int count) {
-            settings.groups(new GradientGroups.Count(count));
-            return this;
-        }
-
-        /// Reduces the gradients of each group together, and all others separately.
-        public Builder groups(List<List<String>> parameterNames) {
-            settings.groups(new GradientGroups.Named(parameterNames));
-            return this;
-        }
-
-        /// Divides gradients by `factor` before they are added up, and by the rest of the average
-        /// afterwards.
-        public Builder predivideFactor(double factor) {
-            settings.predivideFactor(factor);
-            return this;
-        }
-
-        /// Makes sparse gradients dense before they are reduced.
-        public Builder sparseAsDense(boolean yes) {
-            settings.sparseAsDense(yes);
-            return this;
-        }
-
-        /// Parameters that are not reduced.
-        public Builder local(Predicate<String> parameterName) {
-            settings.local(parameterName);
-            return this;
-        }
-
-        /// Whether gradients of local parameters are divided by the number of ranks, which is the
-        /// default.
-        public Builder scaleLocalGradients(boolean yes) {
-            settings.scaleLocalGradients(yes);
-            return this;
-        }
-
-        /// How many steps pass between two checks that all ranks have the same parameters. The first
-        /// step is always checked, unless this is 0: then there is no check. By default
-        /// `HOROVOD_PARAMETER_CHECK_INTERVAL`, which is 500.
-        public Builder parameterCheckInterval(int steps) {
-            settings.parameterCheckInterval(steps);
-            return this;
-        }
-
-        /// Distinguishes optimizers of one program whose blocks have the same parameter names.
-        public Builder name(String name) {
-            settings.prefix(GradientSettings.DEFAULT.prefix() + "." + name);
+        @Override
+        protected Builder self() {
             return this;
         }
 
@@ -404,23 +303,7 @@ public final class DistributedOptimizer extends Optimizer {
         ///
         /// @throws IllegalArgumentException when settings contradict each other
         public DistributedOptimizer build() {
-            return new DistributedOptimizer(this);
-        }
-
-        private boolean hasRanks() {
-            return processSet != null || communicator != null || Hvd.isInitialized();
-        }
-
-        private int processSetId() {
-            return hasRanks() ? processSet().id() : 0; // all ranks of the job
-        }
-
-        /// The current one: [Hvd] may have been restarted.
-        private ProcessSet processSet() {
-            if (processSet != null) {
-                return processSet;
-            }
-            return (communicator != null ? communicator : Hvd.communicator()).processSet();
+            return new DistributedOptimizer(this, settings(), ranks());
         }
     }
 }

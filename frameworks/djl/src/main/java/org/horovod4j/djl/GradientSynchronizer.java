@@ -11,10 +11,13 @@ import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.djl.engine.BackwardHooks;
 import org.horovod4j.djl.engine.EngineAccess;
+import org.horovod4j.libtorch.HookRegistration;
+import org.horovod4j.libtorch.ParameterHooks;
 import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Gradients;
+import org.horovod4j.optim.StepReduction;
 import org.horovod4j.optim.overlap.Overlap;
 import org.horovod4j.optim.overlap.OverlapDecision;
 import org.horovod4j.optim.overlap.OverlapHeuristic;
@@ -29,7 +32,7 @@ import java.lang.System.Logger.Level;
 
 /// The gradients of a block, their reducer, and the hooks that call it. A [DistributedOptimizer]
 /// creates it once the block has parameters.
-final class GradientSynchronizer implements AutoCloseable {
+final class GradientSynchronizer implements StepReduction.StepGradients, AutoCloseable {
     private static final Logger LOG = Log.of(GradientSynchronizer.class);
 
     /// The number of threads of PyTorch. DJL sets it after libtorch has read `OMP_NUM_THREADS`.
@@ -46,7 +49,7 @@ final class GradientSynchronizer implements AutoCloseable {
     private final GradientReducer reducer;
     private final BackwardHooks engineHooks;
     private final OverlapDecision overlap;
-    private final @Nullable GradientHooks gradientHooks;
+    private final @Nullable ParameterHooks gradientHooks;
     private boolean movesGradients;
 
     /// @param mode whether the program asks for overlap
@@ -87,7 +90,8 @@ final class GradientSynchronizer implements AutoCloseable {
         this.gradientHooks =
                 switch (engineHooks) {
                     case BackwardHooks.Available working ->
-                            new GradientHooks(working, parameters, this::gradientAdded);
+                            new ParameterHooks(
+                                    new HookedParameters(parameters, working), this::gradientAdded);
                     case BackwardHooks.Unavailable _ -> null;
                 };
         attachNewHooks();
@@ -177,7 +181,8 @@ final class GradientSynchronizer implements AutoCloseable {
         return parameters;
     }
 
-    GradientReducer reducer() {
+    @Override
+    public GradientReducer reducer() {
         return reducer;
     }
 
@@ -187,7 +192,8 @@ final class GradientSynchronizer implements AutoCloseable {
         reducer.backwardPassesPerStep(passes);
     }
 
-    boolean hasHooks() {
+    @Override
+    public boolean hasHooks() {
         return gradientHooks != null;
     }
 
@@ -207,8 +213,9 @@ final class GradientSynchronizer implements AutoCloseable {
 
     /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are
     /// waited for.
+    @Override
     @SuppressWarnings("ReferenceEquality") // the same exception, not an equal one
-    void synchronize() {
+    public void synchronize() {
         try {
             overlap.agree(processSet);
             reducer.synchronize();
@@ -299,5 +306,29 @@ final class GradientSynchronizer implements AutoCloseable {
 
     private static void logDiscarded(Throwable failure) {
         LOG.log(Level.DEBUG, "a failure in an accumulation window that was discarded", failure);
+    }
+
+    private record HookedParameters(BlockParameters parameters, BackwardHooks.Available hooks)
+            implements ParameterHooks.Target {
+        @Override
+        public int count() {
+            return parameters.count();
+        }
+
+        @Override
+        public boolean requiresGradient(int parameter) {
+            return parameters.isTrainable(parameter)
+                    && hooks.requiresGradient(parameters.array(parameter));
+        }
+
+        @Override
+        public Object tensorId(int parameter) {
+            return parameters.array(parameter).getUid();
+        }
+
+        @Override
+        public HookRegistration attach(int parameter, Runnable hook) {
+            return hooks.onGradient(parameters.array(parameter), hook);
+        }
     }
 }

@@ -7,8 +7,8 @@ import org.horovod4j.option.Options;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Consumer;
 
 /// Hooks of libtorch on gradients.
@@ -20,7 +20,7 @@ public final class TorchHooks {
     private static final Logger LOG = Log.of(TorchHooks.class);
 
     /// The versions of libtorch that our tests have run with.
-    private static final Set<String> KNOWN_VERSIONS = Set.of("2.7.1");
+    private static final List<String> KNOWN_VERSIONS = List.of("2.7.1", "2.10.0");
 
     private static final String KNOWN_PLATFORM = "Linux amd64";
 

@@ -1,5 +1,7 @@
 package org.horovod4j.libtorch;
 
+import java.nio.file.Path;
+
 /// The libtorch of this process.
 ///
 /// @param library the loaded library
@@ -16,7 +18,9 @@ public record TorchRuntime(
     ///
     /// @param nameOrPath the name that the library was built with (`libtorch_cpu.so`), or its path
     /// @throws UnsupportedOperationException when the library cannot be opened or lacks a function
+    /// @throws IllegalStateException when the process has loaded another copy of libtorch
     public static TorchRuntime open(String nameOrPath) {
+        LoadedCopies.requireOne(String.valueOf(Path.of(nameOrPath).getFileName()));
         LibTorch library = LibTorch.open(nameOrPath);
         Autograd autograd = new Autograd(library);
         return new TorchRuntime(

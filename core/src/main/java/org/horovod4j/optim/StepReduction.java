@@ -1,34 +1,46 @@
-package org.horovod4j.djl;
+package org.horovod4j.optim;
 
 import org.horovod4j.log.Log;
-import org.horovod4j.optim.GradientReducer;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /// Decides when the gradients of a step are reduced: by the step, or before it by a program that
 /// changes them and then skips the reduction of the step.
-final class StepReduction {
+public final class StepReduction {
     private static final Logger LOG = Log.of(StepReduction.class);
 
     private boolean isSynchronized;
     private boolean isSkipping;
     private boolean hasWarned;
 
+    public StepReduction() {}
+
+    /// The gradients of an optimizer.
+    public interface StepGradients {
+        /// Whether hooks call the reducer during backward.
+        boolean hasHooks();
+
+        GradientReducer reducer();
+
+        /// Reduces all gradients and waits for them.
+        void synchronize();
+    }
+
     /// Reduces gradients now, even if the accumulation window is incomplete.
-    void reduceNow(GradientSynchronizer synchronizer) {
-        if (isSynchronized && hasNoNewPasses(synchronizer)) {
+    public void reduceNow(StepGradients gradients) {
+        if (isSynchronized && hasNoNewPasses(gradients)) {
             return;
         }
-        if (!synchronizer.hasHooks()) {
-            synchronizer.reducer().backwardPassCompleted();
+        if (!gradients.hasHooks()) {
+            gradients.reducer().backwardPassCompleted();
         }
-        synchronizer.synchronize();
+        gradients.synchronize();
         isSynchronized = true;
     }
 
     /// Sets whether steps apply gradients without reducing them.
-    void setSkipping(boolean yes) {
+    public void setSkipping(boolean yes) {
         isSkipping = yes;
     }
 
@@ -38,35 +50,34 @@ final class StepReduction {
     /// @param isFirst whether there were no hooks before this step, so that passes were not counted
     /// @param passes the number of backward passes in a step
     /// @return whether this step changes weights
-    boolean reduceAtStep(GradientSynchronizer synchronizer, boolean isFirst, int passes) {
+    public boolean reduceAtStep(StepGradients gradients, boolean isFirst, int passes) {
         if (isSkipping) {
             consumeSynchronized();
             return true;
         }
-        if (isSynchronized && hasNoNewPasses(synchronizer)) {
+        if (isSynchronized && hasNoNewPasses(gradients)) {
             warn("applies the gradients without reducing them again");
             isSynchronized = false;
             return true;
         }
-        if (isSynchronized && !synchronizer.hasHooks()) {
+        if (isSynchronized && !gradients.hasHooks()) {
             warn("reduces them again");
         }
-        GradientReducer reducer = synchronizer.reducer();
-        if (isFirst || !synchronizer.hasHooks()) {
+        GradientReducer reducer = gradients.reducer();
+        if (isFirst || !gradients.hasHooks()) {
             reducer.backwardPassCompleted();
         }
         reducer.stepRequested();
-        boolean isOver =
-                reducer.isComplete() || (isFirst && synchronizer.hasHooks()) || passes == 1;
+        boolean isOver = reducer.isComplete() || (isFirst && gradients.hasHooks()) || passes == 1;
         if (isOver) {
-            synchronizer.synchronize();
+            gradients.synchronize();
         }
         isSynchronized = false;
         return isOver;
     }
 
     /// Returns to the initial state.
-    void reset() {
+    public void reset() {
         isSynchronized = false;
         isSkipping = false;
     }
@@ -82,8 +93,8 @@ final class StepReduction {
     }
 
     /// Whether hooks have counted no backward pass since gradients were synchronized.
-    private static boolean hasNoNewPasses(GradientSynchronizer synchronizer) {
-        return synchronizer.hasHooks() && synchronizer.reducer().passes() == 0;
+    private static boolean hasNoNewPasses(StepGradients gradients) {
+        return gradients.hasHooks() && gradients.reducer().passes() == 0;
     }
 
     private void warn(String consequence) {

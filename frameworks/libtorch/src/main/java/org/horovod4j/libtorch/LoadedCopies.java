@@ -1,0 +1,46 @@
+package org.horovod4j.libtorch;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// The copies of a library that this process has loaded.
+final class LoadedCopies {
+    private static final Path MAPPINGS = Path.of("/proc/self/maps");
+
+    private LoadedCopies() {}
+
+    /// Two copies of libtorch share the names of their functions and would call each other.
+    ///
+    /// @param name the file name of a library
+    /// @throws IllegalStateException when more than one file with this name is loaded
+    static void requireOne(String name) {
+        List<String> copies = of(name);
+        if (copies.size() > 1) {
+            throw new IllegalStateException(
+                    """
+                    this process has loaded libtorch more than once: %s
+                    The copies would call each other's functions. Use one Java binding of PyTorch in a process: \
+                    DJL's engine PyTorch, or org.bytedeco:pytorch."""
+                            .formatted(String.join(", ", copies)));
+        }
+    }
+
+    /// Empty on systems without `/proc`.
+    private static List<String> of(String name) {
+        if (!Files.isReadable(MAPPINGS)) {
+            return List.of();
+        }
+        try (Stream<String> lines = Files.lines(MAPPINGS)) {
+            return lines.filter(line -> line.endsWith("/" + name))
+                    .map(line -> line.substring(line.indexOf('/')))
+                    .distinct()
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new IllegalStateException("cannot read " + MAPPINGS, e);
+        }
+    }
+}
