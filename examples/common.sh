@@ -54,7 +54,8 @@ package() { # options of Maven, --, modules
     ./mvnw -q -Dquick -DskipTests ${options[@]+"${options[@]}"} -pl "$(IFS=,; echo "$*")" -am package
 }
 
-# Finds DJL's engine, TensorFlow or Deeplearning4j, and gets the jars of the frameworks that the example imports.
+# Finds the framework that the example imports: DJL and its engine, TensorFlow, Deeplearning4j, or PyTorch by
+# Bytedeco.
 # Sets `library` (which has native code), `profile` (of Maven) and `engine` (options of the JVM).
 choose_framework() {
     profile=() engine=("-Dai.djl.default_engine=${ENGINE:=PyTorch}")
@@ -77,12 +78,25 @@ choose_framework() {
         library=nd4j-native
         engine=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
     fi
+    if uses 'org\.bytedeco\.pytorch'; then
+        library=pytorch
+        engine=(--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow)
+    fi
     # The engine is on the class path: DJL need not download one, and must not report its use.
     export DJL_OFFLINE=${DJL_OFFLINE:-true}
 }
 
 uses_framework() {
-    uses 'ai\.djl' || uses 'org\.tensorflow' || uses 'org\.deeplearning4j' || uses 'org\.horovod4j\.spark\.djl'
+    uses 'ai\.djl' || uses 'org\.tensorflow' || uses 'org\.deeplearning4j' || uses 'org\.bytedeco\.pytorch' ||
+        uses 'org\.horovod4j\.spark\.djl'
+}
+
+# The folder with the jars of the framework. PyTorch by Bytedeco has one of its own: the other frameworks need
+# other versions of JavaCPP and OpenBLAS.
+library_folder() {
+    local others=examples/target/lib pytorch=frameworks/pytorch/target/lib
+    ! is_distribution || { others=examples/lib pytorch=examples/lib/pytorch; }
+    if uses 'org\.bytedeco\.pytorch'; then echo "$pytorch"; else echo "$others"; fi
 }
 
 has_library() { # in this folder
@@ -90,11 +104,13 @@ has_library() { # in this folder
 }
 
 download_framework() { # in a distribution
-    if uses_framework && ! has_library examples/lib; then
+    if uses_framework && ! has_library "$(library_folder)"; then
+        local libraries=pom.xml
         say "getting the framework, for which Maven may need the network: 120 to 170 MB"
         [ "$library" != tensorflow-core-native ] || profile=(-Ptensorflow)
         [ "$library" != nd4j-native ] || profile=(-Pdl4j)
-        ./mvnw -q ${profile[@]+"${profile[@]}"} -f examples/libraries/pom.xml dependency:copy-dependencies
+        [ "$library" != pytorch ] || libraries=pytorch.xml
+        ./mvnw -q ${profile[@]+"${profile[@]}"} -f "examples/libraries/$libraries" dependency:copy-dependencies
     fi
 }
 

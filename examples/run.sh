@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs an example on processes of this machine: in a clone, which it builds first if needed, and in an
-# unpacked distribution, where it downloads DJL and PyTorch, TensorFlow, or DL4J first if the example
-# needs them.
+# unpacked distribution, where it downloads the framework of the example first if needed: DJL and
+# PyTorch, TensorFlow, DL4J, or PyTorch by Bytedeco.
 #
 #   examples/run.sh FashionMnist --epochs 3             two processes, with arguments of the program
 #   NP=4 examples/run.sh SyntheticBenchmark --help       another number of processes
@@ -11,7 +11,7 @@
 # HOROVOD_* variables and OMP_NUM_THREADS, the threads with which a process computes, are passed on.
 source "$(dirname "$0")/common.sh"
 
-modules=(core launcher frameworks/libtorch frameworks/djl frameworks/tensorflow frameworks/dl4j examples)
+modules=(core launcher frameworks/libtorch frameworks/djl frameworks/pytorch frameworks/tensorflow frameworks/dl4j examples)
 choose 'void main(' "${1:-}"
 shift
 ! uses 'org\.horovod4j\.spark' || die "this example runs on Spark: examples/spark.sh $example"
@@ -20,14 +20,14 @@ choose_framework
 if is_distribution; then
     horovodrun=bin/horovodrun
     download_framework
-    class_path="lib/*:lib/djl/*:lib/tensorflow/*:lib/dl4j/*:examples/*:examples/lib/*"
+    class_path="lib/*:lib/djl/*:lib/pytorch/*:lib/tensorflow/*:lib/dl4j/*:examples/*:$(library_folder)/*"
 else
     horovodrun=./horovodrun
-    if ! is_built "${modules[@]}" || ! has_library examples/target/lib; then
-        say "building, for which Maven may need the network: the frameworks are some 450 MB"
+    if ! is_built "${modules[@]}" || ! has_library "$(library_folder)"; then
+        say "building, for which Maven may need the network: the frameworks are some 600 MB"
         package ${profile[@]+"${profile[@]}"} -- "${modules[@]}"
     fi
-    class_path=$(jars "${modules[@]}" | paste -sd :):examples/target/lib/*
+    class_path=$(jars "${modules[@]}" | paste -sd :):$(library_folder)/*
 fi
 
 # The text of WordVectors is in the public domain. It is in a package of npm.

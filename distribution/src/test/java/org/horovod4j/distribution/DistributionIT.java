@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -78,6 +79,10 @@ class DistributionIT {
                 .hasSize(2)
                 .anyMatch(name -> name.startsWith("horovod4j-libtorch-"))
                 .anyMatch(name -> name.startsWith("horovod4j-djl-"));
+        assertThat(names(root.resolve("lib/pytorch")))
+                .singleElement()
+                .asString()
+                .startsWith("horovod4j-pytorch-");
         assertThat(names(root.resolve("lib/tensorflow")))
                 .singleElement()
                 .asString()
@@ -137,18 +142,22 @@ class DistributionIT {
         assertThat(output).contains("bin/horovodrun -np 2").contains("on each of 2 ranks");
     }
 
-    @Test
-    void exampleLibrariesAreThoseOfTheBuild() throws IOException {
-        List<String> libraries = names(Path.of("../examples/target/lib"));
+    @ParameterizedTest
+    @CsvSource({
+        "pom.xml, ../examples/target/lib",
+        "pytorch.xml, ../frameworks/pytorch/target/lib",
+    })
+    void exampleLibrariesAreThoseOfTheBuild(String pom, Path folder) throws IOException {
+        List<String> libraries = names(folder);
         List<MatchResult> dependencies =
                 DEPENDENCY
-                        .matcher(Files.readString(root.resolve("examples/libraries/pom.xml")))
+                        .matcher(Files.readString(root.resolve("examples/libraries", pom)))
                         .results()
                         .filter(each -> !each.group(1).startsWith("horovod4j-"))
                         .filter(each -> !each.group(1).startsWith("maven-"))
                         .filter(each -> !each.group(1).startsWith("mxnet-")) // on request only
                         .toList();
-        assertThat(dependencies).hasSizeGreaterThan(4);
+        assertThat(dependencies).hasSizeGreaterThan(3);
         for (MatchResult dependency : dependencies) {
             String classifier = dependency.group(3) == null ? "" : "-" + dependency.group(3);
             assertThat(libraries)
@@ -173,6 +182,17 @@ class DistributionIT {
                 .contains("-Dai.djl.default_engine=" + engine)
                 .contains("test accuracy")
                 .contains("with 2 process(es)");
+    }
+
+    /// The same for PyTorch by Bytedeco, whose libraries have a folder of their own.
+    @Test
+    @Tag("slow")
+    void pytorchExampleGetsItsLibraries() throws Exception {
+        String output =
+                run(Map.of("MAVEN_ARGS", "-o"), "examples/run.sh", "TorchMnist", "--epochs", "1");
+        assertThat(output).contains("test accuracy").contains("with 2 process(es)");
+        assertThat(names(root.resolve("examples/lib/pytorch")))
+                .anyMatch(name -> name.startsWith("javacpp-"));
     }
 
     @Test

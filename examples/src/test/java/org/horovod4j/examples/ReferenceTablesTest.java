@@ -8,6 +8,7 @@ import org.horovod4j.dl4j.HvdDl4j;
 import org.horovod4j.launcher.HorovodRun;
 import org.horovod4j.launcher.Launcher;
 import org.horovod4j.libtorch.LibTorch;
+import org.horovod4j.pytorch.HvdTorch;
 import org.horovod4j.spark.HvdSpark;
 import org.horovod4j.spark.djl.DjlEstimator;
 import org.horovod4j.tensorflow.HvdTensorFlow;
@@ -118,6 +119,7 @@ class ReferenceTablesTest {
                         Launcher.class,
                         LibTorch.class,
                         HvdDjl.class,
+                        HvdTorch.class,
                         HvdTensorFlow.class,
                         HvdDl4j.class,
                         HvdSpark.class,

@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// Compares `docs/troubleshooting.md` with the sources, both ways: the page explains every exception of
-/// the launcher, of a rank that starts and of the adapters to DJL, TensorFlow and DL4J, and quotes no
-/// message that the sources lack. See decision 23.
+/// the launcher, of a rank that starts and of the adapters to frameworks, and quotes no message that
+/// the sources lack. See decision 23.
 class TroubleshootingPageTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
@@ -42,6 +42,9 @@ class TroubleshootingPageTest {
                     "core/src/main/java/org/horovod4j/optim",
                     "core/src/main/java/org/horovod4j/training");
 
+    /// Sources whose exceptions a program with PyTorch by Bytedeco sees, wrong arguments included.
+    private static final List<Path> PYTORCH_SOURCES = paths("frameworks/pytorch/src/main/java");
+
     /// Sources whose exceptions a TensorFlow program sees, wrong arguments included.
     private static final List<Path> TENSORFLOW_SOURCES =
             paths("frameworks/tensorflow/src/main/java");
@@ -65,6 +68,7 @@ class TroubleshootingPageTest {
                     "core/src/main/java",
                     "frameworks/libtorch/src/main/java",
                     "frameworks/djl/src/main/java",
+                    "frameworks/pytorch/src/main/java",
                     "frameworks/tensorflow/src/main/java",
                     "frameworks/dl4j/src/main/java",
                     "engines/spark/src/main/java",
@@ -93,6 +97,11 @@ class TroubleshootingPageTest {
     @Test
     void everyExceptionOfTheDjlAdapterHasAnEntry() {
         assertDocumented(SourceMessages.ofLibraryExceptions(DJL_SOURCES).stream());
+    }
+
+    @Test
+    void everyExceptionOfThePyTorchAdapterHasAnEntry() {
+        assertDocumented(SourceMessages.ofLibraryExceptions(PYTORCH_SOURCES).stream());
     }
 
     @Test

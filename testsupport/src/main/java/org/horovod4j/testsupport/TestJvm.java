@@ -60,6 +60,11 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
                         .collect(Collectors.joining(File.pathSeparator)));
     }
 
+    /// Adds all jars of a folder to the class path.
+    public TestJvm withJars(Path folder) {
+        return onClassPath(classPath + File.pathSeparator + folder.toAbsolutePath() + "/*");
+    }
+
     /// The command line.
     public List<String> words() {
         return join(join(List.of(JAVA), flags), join(List.of("-cp", classPath, main), arguments));

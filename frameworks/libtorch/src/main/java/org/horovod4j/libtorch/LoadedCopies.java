@@ -10,21 +10,35 @@ import java.util.stream.Stream;
 final class LoadedCopies {
     private static final Path MAPPINGS = Path.of("/proc/self/maps");
 
+    /// Two copies of libtorch share the names of their functions and would call each other.
+    private static final String ADVICE =
+            """
+            The copies would call each other's functions. Use one Java binding of PyTorch in a process: DJL's \
+            engine PyTorch, or org.bytedeco:pytorch.""";
+
     private LoadedCopies() {}
 
-    /// Two copies of libtorch share the names of their functions and would call each other.
-    ///
     /// @param name the file name of a library
     /// @throws IllegalStateException when more than one file with this name is loaded
     static void requireOne(String name) {
         List<String> copies = of(name);
         if (copies.size() > 1) {
             throw new IllegalStateException(
-                    """
-                    this process has loaded libtorch more than once: %s
-                    The copies would call each other's functions. Use one Java binding of PyTorch in a process: \
-                    DJL's engine PyTorch, or org.bytedeco:pytorch."""
-                            .formatted(String.join(", ", copies)));
+                    "this process has loaded libtorch more than once: %s\n%s"
+                            .formatted(String.join(", ", copies), ADVICE));
+        }
+    }
+
+    /// @param name the file name of a library
+    /// @param folder where its copies are allowed
+    /// @throws IllegalStateException when a file with this name is loaded that is not in the folder
+    static void requireNoneOutside(String name, Path folder) {
+        List<String> others =
+                of(name).stream().filter(each -> !Path.of(each).startsWith(folder)).toList();
+        if (!others.isEmpty()) {
+            throw new IllegalStateException(
+                    "this process has already loaded another libtorch: %s\n%s"
+                            .formatted(String.join(", ", others), ADVICE));
         }
     }
 

@@ -26,4 +26,13 @@ public record TorchRuntime(
         return new TorchRuntime(
                 library, autograd, new TorchTensors(library, autograd), new DeferredFailures());
     }
+
+    /// For a binding that could not load its libtorch: tells whether another binding is the reason.
+    ///
+    /// @param name the name that the library was built with (`libtorch_cpu.so`)
+    /// @param folder the copies of this binding
+    /// @throws IllegalStateException when the process has loaded a libtorch that is not in the folder
+    public static void requireNoOther(String name, Path folder) {
+        LoadedCopies.requireNoneOutside(name, folder);
+    }
 }

@@ -41,4 +41,18 @@ class LoadedCopiesTest {
                     .hasMessageContaining(folder.resolve("second").toString());
         }
     }
+
+    @Test
+    void copyOutsideOfOwnFolderIsRefused() throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            Path own = folder.resolve("own");
+            map("own", arena);
+            assertThatNoException().isThrownBy(() -> LoadedCopies.requireNoneOutside(NAME, own));
+            map("other", arena);
+            assertThatThrownBy(() -> LoadedCopies.requireNoneOutside(NAME, own))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(
+                            "already loaded another libtorch: " + folder.resolve("other"));
+        }
+    }
 }

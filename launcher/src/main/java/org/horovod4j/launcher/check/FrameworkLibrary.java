@@ -14,18 +14,21 @@ import java.util.Optional;
 /// @param ids the ids of its artifacts; a trailing `*` matches any suffix
 record FrameworkLibrary(String framework, String name, List<String> ids) {
     private static final String DJL = "DJL";
+    private static final String PYTORCH = "PyTorch by Bytedeco";
     private static final String TENSORFLOW = "TensorFlow Java";
     private static final String DL4J = "DL4J";
 
     /// The versions that our tests run with.
     static final String TESTED_DJL = "0.35.1";
 
+    static final String TESTED_PYTORCH = "2.10.0-1.5.13";
     static final String TESTED_TENSORFLOW = "1.1.0";
     static final String TESTED_DL4J = "1.0.0-M2.1";
 
     private static final Map<String, Adapter> ADAPTERS =
             Map.of(
                     DJL, new Adapter(OwnModule.DJL, TESTED_DJL),
+                    PYTORCH, new Adapter(OwnModule.PYTORCH, TESTED_PYTORCH),
                     TENSORFLOW, new Adapter(OwnModule.TENSORFLOW, TESTED_TENSORFLOW),
                     DL4J, new Adapter(OwnModule.DL4J, TESTED_DL4J));
 
@@ -41,6 +44,7 @@ record FrameworkLibrary(String framework, String name, List<String> ids) {
                     djlEngine("MXNet engine", "mxnet"),
                     djlEngine("TensorFlow engine, which cannot train,", "tensorflow"),
                     djlEngine("ONNX Runtime engine, which cannot train,", "onnxruntime"),
+                    library(PYTORCH, "API", "org.bytedeco:pytorch", "pytorch"),
                     library(
                             TENSORFLOW,
                             "API",

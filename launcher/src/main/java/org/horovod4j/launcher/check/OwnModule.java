@@ -12,6 +12,7 @@ import java.util.List;
 /// @param className a class that only it contains
 record OwnModule(String artifact, String className, String purpose) {
     static final String DJL = "horovod4j-djl";
+    static final String PYTORCH = "horovod4j-pytorch";
     static final String TENSORFLOW = "horovod4j-tensorflow";
     static final String DL4J = "horovod4j-dl4j";
 
@@ -32,6 +33,10 @@ record OwnModule(String artifact, String className, String purpose) {
                             "tensors of libtorch"),
                     new OwnModule(
                             DJL, "org.horovod4j.djl.DistributedOptimizer", "training with DJL"),
+                    new OwnModule(
+                            PYTORCH,
+                            "org.horovod4j.pytorch.HvdTorch",
+                            "training with PyTorch by Bytedeco"),
                     new OwnModule(
                             TENSORFLOW,
                             "org.horovod4j.tensorflow.HvdTensorFlow",

@@ -93,8 +93,13 @@ class BuildReportTest {
                 .contains("    [X] DJL: API 0.33.0, PyTorch engine", "; tested is only ");
         jar("horovod4j-tensorflow-1.5.jar", "org/horovod4j/tensorflow/HvdTensorFlow.class", "");
         jar("tensorflow-core-api-1.0.0.jar", "x", "");
+        jar("horovod4j-pytorch-1.5.jar", "org/horovod4j/pytorch/HvdTorch.class", "");
+        jar("pytorch-%s.jar".formatted(FrameworkLibrary.TESTED_PYTORCH), "x", "");
         assertThat(report(Map.of(), "java", "-cp", path, "Train"))
                 .contains(
+                        "    [X] horovod4j-pytorch: 1.5 (training with PyTorch by Bytedeco)\n",
+                        "    [X] PyTorch by Bytedeco: API %s; tested\n"
+                                .formatted(FrameworkLibrary.TESTED_PYTORCH),
                         "    [X] horovod4j-tensorflow: 1.5 (training with TensorFlow Java)\n",
                         "    [X] TensorFlow Java: API 1.0.0; tested is only %s; "
                                 .formatted(FrameworkLibrary.TESTED_TENSORFLOW));
@@ -122,6 +127,7 @@ class BuildReportTest {
                 .content()
                 .contains(
                         "<djl.version>%s<".formatted(FrameworkLibrary.TESTED_DJL),
+                        "<pytorch.version>%s<".formatted(FrameworkLibrary.TESTED_PYTORCH),
                         "<tensorflow.version>%s<".formatted(FrameworkLibrary.TESTED_TENSORFLOW),
                         "<dl4j.version>%s<".formatted(FrameworkLibrary.TESTED_DL4J));
     }

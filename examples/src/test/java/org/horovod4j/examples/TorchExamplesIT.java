@@ -1,0 +1,122 @@
+package org.horovod4j.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+
+import org.horovod4j.Hvd;
+import org.horovod4j.libtorch.TorchRuntime;
+import org.horovod4j.pytorch.HvdTorch;
+import org.horovod4j.testsupport.TestJvm;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/// The examples that train with PyTorch by Bytedeco, with few data and two processes each.
+class TorchExamplesIT {
+    private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
+
+    /// The class path of these tests has the JavaCPP of other frameworks.
+    private static final Path LIBRARIES = Path.of("..", "frameworks", "pytorch", "target", "lib");
+
+    private static final String[] NATIVE_ACCESS = {
+        "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"
+    };
+
+    @TempDir private static Path digits;
+    @TempDir private Path folder;
+
+    @BeforeAll
+    static void writeMnistSubset() throws IOException {
+        MnistSubset.write(digits, 3000, 1000);
+    }
+
+    @Test
+    void mnistLearnsAndSavesTheNetwork() throws Exception {
+        assertThat(train(TorchMnist.class)).contains("images/s").contains("with 2 process(es)");
+        assertThat(folder.resolve("mnist.pt")).exists();
+    }
+
+    @Test
+    void networkFromPythonLearnsMoreDigits() throws Exception {
+        Path network = Path.of("data", "torchscript", "features.pt").toAbsolutePath();
+        assertThat(train(TorchFineTune.class, "--network", network.toString()))
+                .contains("with 2 process(es)");
+        assertThat(folder.resolve("features.pt")).exists();
+    }
+
+    /// Uses DJL, then PyTorch by Bytedeco.
+    static final class TwoBindings {
+        private TwoBindings() {}
+
+        public static void main(String[] arguments) {
+            try (NDManager manager = NDManager.newBaseManager("PyTorch")) {
+                IO.println("DJL has " + manager.ones(new Shape(2, 3)).sum().getFloat());
+            }
+            HvdTorch.load();
+        }
+    }
+
+    @Test
+    void twoCopiesOfLibtorchAreRefused() throws Exception {
+        String withoutBytedeco =
+                Stream.of(TestJvm.CLASS_PATH.split(File.pathSeparator))
+                        .filter(each -> !each.contains("bytedeco"))
+                        .collect(Collectors.joining(File.pathSeparator));
+        TestJvm program =
+                TestJvm.of(TwoBindings.class)
+                        .onClassPath(withoutBytedeco)
+                        .withJars(LIBRARIES)
+                        .with(NATIVE_ACCESS);
+        ProcessBuilder builder = new ProcessBuilder(program.words()).redirectErrorStream(true);
+        builder.environment().put("DJL_OFFLINE", "true");
+        Process process = builder.start();
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(output).isOne();
+        assertThat(output)
+                .contains("DJL has 6.0")
+                .contains("IllegalStateException: this process has already loaded another libtorch")
+                .contains("libtorch_cpu.so");
+    }
+
+    private String train(Class<?> example, String... more) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of(more));
+        arguments.addAll(
+                List.of(
+                        "--data",
+                        digits.toString(),
+                        "--model",
+                        folder.toString(),
+                        "--epochs",
+                        "3"));
+        TestJvm program =
+                TestJvm.of(example, arguments.toArray(String[]::new))
+                        .onClassPathOf(example, Hvd.class, TorchRuntime.class, HvdTorch.class)
+                        .withJars(LIBRARIES)
+                        .with(NATIVE_ACCESS);
+        try (ExampleJob job = ExampleJob.start(List.of("-np", "2"), program)) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            Matcher accuracy = ACCURACY.matcher(job.output());
+            double last = 0;
+            while (accuracy.find()) {
+                last = Double.parseDouble(accuracy.group(1));
+            }
+            // guessing is right once in ten times
+            assertThat(last).as(job.output()).isGreaterThan(85);
+            return job.output();
+        }
+    }
+}
