@@ -33,6 +33,9 @@ build() {
     classpath="$(jar benchmarks):$(jar core)"
 }
 
+# PyTorch by Bytedeco and our adapter, without other frameworks, which need other versions of JavaCPP.
+pytorch_class_path() { echo "$(jar frameworks/libtorch):$(jar frameworks/pytorch):frameworks/pytorch/target/lib/*"; }
+
 # Finds the java that horovodrun uses for its ranks, so that all programs use the same one.
 find_java() {
     local home

@@ -14,13 +14,14 @@ settings=unlocked,uncached,autotune
 usage() {
     cat <<END
 usage: benchmarks/runtime.sh [--quick] [--rounds n] [--turns n] [--np 2,4]
-           [--work resnet,tiny,one,overlap,graph-resnet,graph-tiny]
+           [--work resnet,tiny,one,overlap,graph-resnet,graph-tiny,gloo-resnet,gloo-tiny]
            [--settings unlocked,uncached,autotune] [--seed n]
   --quick     two rounds of jobs, five turns in each: a quarter of an hour instead of an hour
   --rounds    how often each job is started (default $rounds; with and without a tuning, $tuned_rounds)
   --turns     how many turns each variant has in a job (default $turns)
   --np        numbers of processes (default $nps)
-  --work      what to reduce (default $works); graph- through a TensorFlow graph
+  --work      what to reduce (default $works); graph- through a TensorFlow graph,
+              gloo- beside ProcessGroupGloo of PyTorch by Bytedeco
   --settings  which settings of a whole job to compare with none (default $settings; or none)
   --seed      determines the order of jobs in each round and of variants in each turn (default: random,
               printed)
@@ -79,6 +80,7 @@ choose_setting() { # variants
         *+without-*) variables=() ;;
         *+autotune) variables=(HOROVOD_AUTOTUNE=1 "HOROVOD_AUTOTUNE_FILE=$tuning") ;;
         *+unlocked) variables=(HOROVOD_PLAN_LOCKING=0) ;;
+        *+tcp) variables=(HOROVOD_TRANSPORT=tcp) ;;
         *+uncached) variables=(HOROVOD_PLAN_LOCKING=0 HOROVOD_CACHE_CAPACITY=0) ;;
         *) variables=() ;;
     esac
@@ -113,7 +115,7 @@ tune() { # np work variant
 workload() { # work
     case "$1" in
         overlap) echo resnet ;;
-        *) echo "${1#graph-}" ;;
+        *) echo "${1#*-}" ;; # without graph- and gloo-
     esac
 }
 
@@ -137,10 +139,16 @@ run_line() { # np work round jobs...
 # compiles for one kind. The jobs of one line run one after the other: those with and without a
 # setting that applies to a whole job.
 jobs_of() { # work
-    [[ "$1" =~ ^(overlap|graph-.*)$ ]] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
+    [[ "$1" =~ ^(overlap|graph-.*|gloo-.*)$ ]] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
     case "$1" in
         graph-*)
             echo flat-native,async-native,graph-native,noop-native
+            return
+            ;;
+        gloo-*)
+            echo async-native,gloo-native,glooflat-native
+            echo async-shared,gloo-shared,glooflat-shared
+            echo async-native+tcp,gloo-native+tcp,glooflat-native+tcp
             return
             ;;
         resnet)
@@ -189,14 +197,23 @@ tuned_round() { # np work round
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
+workloads=
 for work in ${works//,/ }; do
-    [[ "$work" =~ ^(resnet|tiny|one|overlap|graph-resnet|graph-tiny)$ ]] || die "there is no work '$work'; see --help"
+    [[ "$work" =~ ^(resnet|tiny|one|overlap|(graph|gloo)-(resnet|tiny))$ ]] || die "there is no work '$work'; see --help"
+    [ "$work" != overlap ] || continue
+    [[ "$workloads" != *" $(workload "$work") "* ]] || die "$works: works with the same tensors need separate runs"
+    workloads="$workloads $(workload "$work") "
 done
+# TensorFlow and PyTorch need different versions of JavaCPP.
+[[ "$works" != *graph-* || "$works" != *gloo-* ]] || die "graph- and gloo- need separate runs"
 for setting in ${settings//,/ }; do
     [[ "$setting" =~ ^(unlocked|uncached|autotune|none)$ ]] || die "there is no setting '$setting'; see --help"
 done
 start_order
 build
+if [[ "$works" == *gloo-* ]]; then
+    classpath="$classpath:$(pytorch_class_path)"
+fi
 if [[ "$works" == *graph-* ]]; then
     classpath="$classpath:$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
     export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures the scaling efficiency of training with DJL and PyTorch, or with TensorFlow. Each rank has
-# one compute thread. The baselines are one rank alone, and the same number of ranks without communication. See
-# docs/benchmarks.md.
+# Measures the scaling efficiency of training with DJL and PyTorch, with TensorFlow, or with PyTorch by
+# Bytedeco. Each rank has one compute thread. The baselines are one rank alone, and the same number of
+# ranks without communication. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=
@@ -13,12 +13,13 @@ steps=
 
 usage() {
     cat <<END
-usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist,tfmnist]
+usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist,tfmnist,torchmnist]
                               [--image n] [--batch n] [--steps n] [--seed n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
   --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for MNIST networks)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
-  --work    the networks (default $networks); tfmnist is the MNIST network with TensorFlow
+  --work    the networks (default $networks); tfmnist is the MNIST network with TensorFlow,
+            torchmnist with PyTorch by Bytedeco
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
   --steps   steps of a turn that count (default 1 of ResNet-50, 6 of the MNIST network)
@@ -49,7 +50,7 @@ for number in ${nps//,/ } "${rounds:-1}" "$side" "$batch" "${steps:-1}"; do
     [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 for network in ${networks//,/ }; do
-    [[ "$network" =~ ^(resnet50|mnist|tfmnist)$ ]] || die "there is no network '$network'; see --help"
+    [[ "$network" =~ ^(resnet50|mnist|tfmnist|torchmnist)$ ]] || die "there is no network '$network'; see --help"
 done
 
 export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
@@ -63,16 +64,19 @@ export MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=1
 first_round=1
 
 job() { # np network
-    local shape program=djl.DjlTrainingBenchmark
+    local shape program=djl.DjlTrainingBenchmark libraries=$others
     case "$2" in
         # Side, batch, rounds, warm-up steps and measured steps of a turn. Turns are short: see
         # docs/benchmarks.md.
         resnet50) shape=("$side" "$batch" "${rounds:-12}" 1 "${steps:-1}") ;;
         *mnist) shape=(28 64 "${rounds:-60}" 5 "${steps:-6}") ;;
     esac
-    [ "$2" != tfmnist ] || program=tensorflow.TensorFlowTrainingBenchmark
+    case "$2" in
+        tfmnist) program=tensorflow.TensorFlowTrainingBenchmark ;;
+        torchmnist) program=pytorch.TorchTrainingBenchmark libraries=$(pytorch_class_path) ;;
+    esac
     "$horovodrun" -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
-        -cp "$classpath" "org.horovod4j.benchmarks.training.$program" \
+        -cp "$classpath:$libraries" "org.horovod4j.benchmarks.training.$program" \
         "$2" "${shape[@]}" "$first_round" "$seed" "$csv" || return
     first_round=$((first_round + shape[2]))
 }
@@ -80,7 +84,7 @@ job() { # np network
 start_order
 build
 find_java
-classpath="$classpath:$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
+others="$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
 mkdir -p "$results_folder"
 results="$results_folder/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"

@@ -29,7 +29,7 @@ import java.util.stream.Stream;
 public final class RuntimeBenchmark {
     private static final int ARGUMENTS = 7;
 
-    /// `runtime.sh` does not set a transport. Within a host, the runtime then selects this one.
+    /// What the runtime selects within a host, unless a setting of the job selects another one.
     private static final String TRANSPORT = "shm";
 
     private final Communicator comm;
@@ -95,9 +95,10 @@ public final class RuntimeBenchmark {
             throws IOException {
         Percentiles micros = variantRunner.runTurn();
         if (comm.rank() == 0) {
+            StepVariant variant = variantRunner.variant();
             new Result(
-                            variantRunner.variant().toString(),
-                            TRANSPORT,
+                            variant.toString(),
+                            variant.runtimeSetting() == RuntimeSetting.TCP ? "tcp" : TRANSPORT,
                             comm.size(),
                             workload.byteSize(),
                             round,

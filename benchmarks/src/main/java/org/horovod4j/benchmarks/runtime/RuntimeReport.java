@@ -40,7 +40,7 @@ public final class RuntimeReport {
         same job, or in a job of its own (`without-`) right before or after. Above 1, the setting costs time.
         - `time ÷ np %d`: this row's time divided by that with the fewest processes.
 
-        %s%s%s%s"""
+        %s%s%s%s%s"""
                 .formatted(
                         machine,
                         StepTable.fewestProcesses(resultsByCase),
@@ -49,6 +49,7 @@ public final class RuntimeReport {
                                 .map(RuntimeReport::overlapSection)
                                 .orElse(""),
                         GraphTable.of(resultsByCase).map(RuntimeReport::graphSection).orElse(""),
+                        GlooTable.of(resultsByCase).map(RuntimeReport::glooSection).orElse(""),
                         disabledTimelineSection(question));
     }
 
@@ -73,6 +74,20 @@ public final class RuntimeReport {
         A session runs a graph with a node for each tensor. In `graph` above, the node reduces the tensor. \
         Beside it, the same graph with nodes of TensorFlow that do nothing. Both allocate the tensors. The aim is \
         at most 30 µs for a node.
+
+        %s"""
+                .formatted(table.toMarkdown());
+    }
+
+    private static String glooSection(Table table) {
+        return """
+
+        ## Beside PyTorch's own collectives
+
+        `ProcessGroupGloo` of `org.bytedeco:pytorch` takes turns with our `async` in the same processes and the \
+        same kind of memory: once with an allreduce for each tensor, and once with one allreduce of one tensor of \
+        the same bytes. A speedup is Gloo's time divided by ours, turn by turn: above 1, ours is faster. Gloo \
+        uses TCP, also within a host; so does ours in rows with `+tcp`.
 
         %s"""
                 .formatted(table.toMarkdown());

@@ -11,14 +11,16 @@ enum RuntimeSetting {
     /// Plans are never locked, and the response cache is disabled.
     UNCACHED,
     /// The job starts with a tuning that the autotuner has found.
-    AUTOTUNE;
+    AUTOTUNE,
+    /// Ranks communicate over TCP, also within a host.
+    TCP;
 
     /// Whether a running job can switch it. The other settings are environment variables that
     /// `runtime.sh` sets for a whole job, so their baseline is another job.
     boolean isSwitchable() {
         return switch (this) {
             case NONE, TIMELINE -> true;
-            case UNLOCKED, UNCACHED, AUTOTUNE -> false;
+            case UNLOCKED, UNCACHED, AUTOTUNE, TCP -> false;
         };
     }
 }

@@ -17,5 +17,9 @@ enum StepMode {
     /// A TensorFlow graph with an allreduce node for each gradient.
     GRAPH,
     /// A TensorFlow graph with a node that does nothing for each gradient.
-    NOOP
+    NOOP,
+    /// The same as [#ASYNC], by `ProcessGroupGloo` of PyTorch.
+    GLOO,
+    /// The same as [#FLAT], by `ProcessGroupGloo` of PyTorch.
+    GLOOFLAT
 }

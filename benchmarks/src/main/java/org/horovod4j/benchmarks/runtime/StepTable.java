@@ -59,6 +59,7 @@ final class StepTable {
                 .cases()
                 .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))
                 .filter(runtimeCase -> !GraphTable.includes(runtimeCase))
+                .filter(runtimeCase -> !GlooTable.includes(runtimeCase))
                 .sorted(ORDER)
                 .forEach(runtimeCase -> table.add(row(runtimeCase)));
         return table;

@@ -36,6 +36,11 @@ final class SyntheticGradients {
                 tensors.reversed());
     }
 
+    /// Last layer first.
+    List<Tensor> tensors() {
+        return List.copyOf(tensors);
+    }
+
     /// Each gradient in one synchronous operation.
     void allreduceSync() {
         for (int i = 0; i < tensors.size(); i++) {

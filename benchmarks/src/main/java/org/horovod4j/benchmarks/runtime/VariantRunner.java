@@ -45,18 +45,33 @@ final class VariantRunner {
                                     gradients -> gradients.allreduceAsync(layerCompute));
                     case GRAPH -> new GraphGradients(comm, workload.parameters(), true);
                     case NOOP -> new GraphGradients(comm, workload.parameters(), false);
+                    case GLOO -> gloo(workload.parameters());
+                    case GLOOFLAT -> gloo(workload.flat());
                 };
+    }
+
+    private GradientStep gloo(List<ModelParameter> parameters) {
+        SyntheticGradients gradients = allocate(parameters);
+        GlooAllreduce allreduce = new GlooAllreduce(comm, gradients.tensors());
+        return step(gradients, allreduce::run);
     }
 
     private GradientStep synthetic(
             List<ModelParameter> parameters, Consumer<SyntheticGradients> action) {
-        SyntheticGradients gradients =
-                SyntheticGradients.allocate(comm, stepVariant.memory(), parameters);
+        SyntheticGradients gradients = allocate(parameters);
+        return step(gradients, () -> action.accept(gradients));
+    }
+
+    private SyntheticGradients allocate(List<ModelParameter> parameters) {
+        return SyntheticGradients.allocate(comm, stepVariant.memory(), parameters);
+    }
+
+    private GradientStep step(SyntheticGradients gradients, Runnable action) {
         boolean sums = stepVariant.mode() != StepMode.COMPUTE;
         return new GradientStep() {
             @Override
             public void run() {
-                action.accept(gradients);
+                action.run();
             }
 
             @Override

@@ -1,6 +1,7 @@
 package org.horovod4j.benchmarks.training;
 
 import org.horovod4j.Communicator;
+import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.JitWarmUp;
 
 import java.io.IOException;
@@ -13,6 +14,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.BiFunction;
 
 /// One [NetworkTraining] for each mode. They take turns in the processes of one job.
 ///
@@ -84,6 +87,30 @@ public final class InterleavedTrainings {
         this.options = options;
         this.warmUpSteps = warmUpSteps;
         this.trainings = new EnumMap<>(trainings);
+    }
+
+    /// Joins the ranks, creates a training for each mode, and measures all rounds.
+    ///
+    /// @param warmUpSteps the number of warm-up steps that take a few seconds in every mode
+    /// @param modes [TrainingMode#INDEPENDENT] and [TrainingMode#OVERLAP] are among them
+    public static void runJob(
+            Options options,
+            int warmUpSteps,
+            Set<TrainingMode> modes,
+            BiFunction<Communicator, TrainingMode, NetworkTraining> create)
+            throws IOException {
+        Hvd.init();
+        Map<TrainingMode, NetworkTraining> trainings = new EnumMap<>(TrainingMode.class);
+        try {
+            Communicator comm = Hvd.communicator();
+            for (TrainingMode mode : modes) {
+                trainings.put(mode, create.apply(comm, mode));
+            }
+            new InterleavedTrainings(comm, options, warmUpSteps, trainings).run();
+        } finally {
+            trainings.values().forEach(NetworkTraining::close);
+            Hvd.shutdown();
+        }
     }
 
     private NetworkTraining training(TrainingMode trainingMode) {

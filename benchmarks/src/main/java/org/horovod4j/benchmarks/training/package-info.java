@@ -3,8 +3,8 @@
 ///
 /// Start with [ScalingBenchmark] (what one rank does), then [SyntheticTraining] (a step),
 /// [StepTimes] (how it is timed) and [TrainingReport] (how the results become two tables, with
-/// [ReportNotes]). `scaling.sh` starts them all, and needs only a JVM. Packages `training.djl` and
-/// `training.tensorflow` measure real networks on real frameworks: each has a [NetworkTraining] for
+/// [ReportNotes]). `scaling.sh` starts them all, and needs only a JVM. Packages `training.djl`,
+/// `training.pytorch` and `training.tensorflow` measure real networks on real frameworks: each has a [NetworkTraining] for
 /// each mode, which take turns in [InterleavedTrainings] after a [org.horovod4j.benchmarks.JitWarmUp], and writes to the same
 /// report.
 ///

@@ -112,6 +112,35 @@ class RuntimeReportTest {
     }
 
     @Test
+    void glooIsComparedTurnByTurn() {
+        assertThat(
+                        rows(
+                                "async-native@shm,2,102228128,1,1,10000,1,1",
+                                "gloo-native@shm,2,102228128,1,1,50000,1,1",
+                                "glooflat-native@shm,2,102228128,1,1,30000,1,1",
+                                "async-native+tcp@tcp,2,102228128,1,1,20000,1,1",
+                                "gloo-native+tcp@tcp,2,102228128,1,1,50000,1,1"))
+                .contains(
+                        row(
+                                "2",
+                                "async-native",
+                                "10.0 ms [10.0..10.0]",
+                                "50.0 ms [50.0..50.0]",
+                                "30.0 ms [30.0..30.0]",
+                                same(5),
+                                same(3)),
+                        row(
+                                "2",
+                                "async-native+tcp",
+                                "20.0 ms [20.0..20.0]",
+                                "50.0 ms [50.0..50.0]",
+                                "–",
+                                same(2.5),
+                                "–"))
+                .noneMatch(row -> row.contains("gloo"));
+    }
+
+    @Test
     void rowsHaveAFixedOrder() {
         assertThat(
                         rows(

@@ -1,14 +1,9 @@
 package org.horovod4j.benchmarks.training.tensorflow;
 
-import org.horovod4j.Communicator;
-import org.horovod4j.Hvd;
 import org.horovod4j.benchmarks.JitWarmUp;
 import org.horovod4j.benchmarks.training.InterleavedTrainings;
-import org.horovod4j.benchmarks.training.TrainingMode;
 
 import java.io.IOException;
-import java.util.EnumMap;
-import java.util.Map;
 
 /// Trains the MNIST network with TensorFlow in the modes of [TensorFlowTraining], and appends the
 /// times to a file.
@@ -23,18 +18,11 @@ public final class TensorFlowTrainingBenchmark {
 
     public static void main(String[] arguments) throws IOException {
         InterleavedTrainings.Options options = InterleavedTrainings.Options.parse(arguments);
-        Hvd.init();
-        Map<TrainingMode, TensorFlowTraining> trainings = new EnumMap<>(TrainingMode.class);
-        try {
-            Communicator comm = Hvd.communicator();
-            for (TrainingMode mode : TensorFlowTraining.MODES) {
-                trainings.put(
-                        mode, new TensorFlowTraining(comm, mode, options.batch(), options.side()));
-            }
-            new InterleavedTrainings(comm, options, WARM_UP_STEPS, trainings).run();
-        } finally {
-            trainings.values().forEach(TensorFlowTraining::close);
-            Hvd.shutdown();
-        }
+        InterleavedTrainings.runJob(
+                options,
+                WARM_UP_STEPS,
+                TensorFlowTraining.MODES,
+                (comm, mode) ->
+                        new TensorFlowTraining(comm, mode, options.batch(), options.side()));
     }
 }
