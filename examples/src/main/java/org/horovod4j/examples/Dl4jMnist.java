@@ -4,11 +4,8 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
-import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.horovod4j.Hvd;
-import org.horovod4j.data.LastBatch;
-import org.horovod4j.data.Sampling;
 import org.horovod4j.dl4j.HvdDl4j;
 import org.horovod4j.dl4j.SampledDataSetIterator;
 import org.horovod4j.dl4j.training.ProgressListener;
@@ -38,8 +35,6 @@ import java.util.Locale;
 /// examples/run.sh Dl4jMnist [--epochs N] [--data FOLDER] [--model FOLDER]
 /// ```
 public final class Dl4jMnist {
-    private static final int BATCH = 32;
-    private static final int TEST_BATCH = 500;
     private static final float LEARNING_RATE = 0.001f;
     private static final long SEED = 1998;
 
@@ -52,12 +47,7 @@ public final class Dl4jMnist {
         Hvd.init();
         MnistData training = MnistData.read(options.data(), "train");
         // Each process gets its part of the images, and all have the same number of steps.
-        SampledDataSetIterator own =
-                Dl4jDigits.iterator(
-                        training,
-                        Sampling.shuffled(SEED)
-                                .withLastBatch(LastBatch.DROP)
-                                .shard(training.count(), BATCH, Hvd.communicator()));
+        SampledDataSetIterator own = Dl4jDigits.shuffled(training, SEED);
         // Horovod 3: n processes average over n times as many images, so the learning rate is
         // n times as large.
         LearningRate rate = rate(LEARNING_RATE * Hvd.size(), own.stepsPerEpoch(), options.epochs());
@@ -77,13 +67,7 @@ public final class Dl4jMnist {
         progress.trainingDone();
 
         MnistData test = MnistData.read(options.data(), "t10k");
-        Evaluation evaluation =
-                HvdDl4j.evaluate(
-                        network,
-                        Dl4jDigits.iterator(
-                                test,
-                                Sampling.inOrder()
-                                        .shard(test.count(), TEST_BATCH, Hvd.communicator())));
+        Evaluation evaluation = HvdDl4j.evaluate(network, Dl4jDigits.inOrder(test));
         // Horovod 6: only rank 0 writes files.
         if (Hvd.rank() == 0) {
             System.out.printf(
@@ -103,7 +87,7 @@ public final class Dl4jMnist {
                 .smooth(0, epochs, epoch -> (1 + Math.cos(Math.PI * epoch / epochs)) / 2);
     }
 
-    /// Two convolutional layers with kernels of 3 by 3 pixels, and two fully connected layers.
+    /// Two convolutional layers, each of which halves height and width, and two fully connected layers.
     static MultiLayerNetwork network(Adam updater) {
         MultiLayerNetwork network =
                 new MultiLayerNetwork(
@@ -112,11 +96,9 @@ public final class Dl4jMnist {
                                 .updater(updater)
                                 .activation(Activation.RELU)
                                 .list()
-                                .layer(new ConvolutionLayer.Builder(3, 3).nOut(16).build())
-                                .layer(pool())
-                                .layer(new ConvolutionLayer.Builder(3, 3).nOut(32).build())
-                                .layer(pool())
-                                .layer(new DenseLayer.Builder().nOut(64).build())
+                                .layer(convolution(5, 16))
+                                .layer(convolution(3, 32))
+                                .layer(new DenseLayer.Builder().nOut(128).build())
                                 .layer(
                                         new OutputLayer.Builder(LossFunction.MCXENT)
                                                 .nOut(10)
@@ -128,8 +110,8 @@ public final class Dl4jMnist {
         return network;
     }
 
-    private static SubsamplingLayer pool() {
-        return new SubsamplingLayer.Builder().kernelSize(2, 2).stride(2, 2).build();
+    private static ConvolutionLayer convolution(int kernel, int filters) {
+        return new ConvolutionLayer.Builder(kernel, kernel).stride(2, 2).nOut(filters).build();
     }
 
     private record Options(int epochs, Path data, Path model) {

@@ -3,8 +3,6 @@ package org.horovod4j.examples;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.horovod4j.Hvd;
 import org.horovod4j.checkpoint.BestMetric;
-import org.horovod4j.data.LastBatch;
-import org.horovod4j.data.Sampling;
 import org.horovod4j.dl4j.HvdDl4j;
 import org.horovod4j.dl4j.SampledDataSetIterator;
 import org.horovod4j.dl4j.keras.KerasModels;
@@ -28,8 +26,6 @@ import java.util.Locale;
 /// examples/run.sh KerasMnist [--epochs N] [--data FOLDER] [--network FILE] [--model FOLDER]
 /// ```
 public final class KerasMnist {
-    private static final int BATCH = 32;
-    private static final int TEST_BATCH = 500;
     private static final long SEED = 1998;
 
     private KerasMnist() {}
@@ -39,18 +35,9 @@ public final class KerasMnist {
 
         // Horovod 1: join the other processes. Without a launcher, this process is the whole job.
         Hvd.init();
-        MnistData training = MnistData.read(options.data(), "train");
-        MnistData test = MnistData.read(options.data(), "t10k");
         SampledDataSetIterator own =
-                Dl4jDigits.iterator(
-                        training,
-                        Sampling.shuffled(SEED)
-                                .withLastBatch(LastBatch.DROP)
-                                .shard(training.count(), BATCH, Hvd.communicator()));
-        SampledDataSetIterator ownTest =
-                Dl4jDigits.iterator(
-                        test,
-                        Sampling.inOrder().shard(test.count(), TEST_BATCH, Hvd.communicator()));
+                Dl4jDigits.shuffled(MnistData.read(options.data(), "train"), SEED);
+        SampledDataSetIterator ownTest = Dl4jDigits.inOrder(MnistData.read(options.data(), "t10k"));
 
         MultiLayerNetwork network = KerasModels.loadSequential(options.network());
         // Horovod 3: the learning rate of the file, times the number of processes, after a warm-up.
