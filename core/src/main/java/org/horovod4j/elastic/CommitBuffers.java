@@ -1,7 +1,11 @@
 package org.horovod4j.elastic;
 
+import org.horovod4j.Tensor;
 import org.jspecify.annotations.Nullable;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -33,6 +37,22 @@ public final class CommitBuffers<C> {
     /// @param what is committed, for error messages
     public CommitBuffers(Supplier<String> what) {
         this.what = what;
+    }
+
+    /// Copies of tensors: the content of a first commit.
+    public static Map<String, Tensor> copies(Map<String, Tensor> tensors) {
+        Map<String, Tensor> copies = new LinkedHashMap<>();
+        tensors.forEach((name, tensor) -> copies.put(name, tensor.copy()));
+        return copies;
+    }
+
+    /// Copies the bytes of tensors into others with the same names and sizes, to commit or to restore them.
+    public static void copy(Map<String, Tensor> from, Map<String, Tensor> to) {
+        from.forEach(
+                (name, tensor) ->
+                        Objects.requireNonNull(to.get(name), name)
+                                .segment()
+                                .copyFrom(tensor.segment()));
     }
 
     /// Whether there is a commit, complete or not.

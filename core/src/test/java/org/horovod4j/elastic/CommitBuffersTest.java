@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import org.horovod4j.Tensor;
 import org.junit.jupiter.api.Test;
 
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -45,6 +47,21 @@ final class CommitBuffersTest {
         commitBuffers.commit(other, copy(other, 2));
         assertThat(commitBuffers.last().orElseThrow()).isSameAs(other);
         assertThat(commitBuffers.spare().orElseThrow()).isSameAs(one);
+    }
+
+    @Test
+    void tensorsAreCopiedByName() {
+        Tensor a = Tensor.of(new float[] {1, 2});
+        Tensor b = Tensor.of(new float[] {3});
+        Map<String, Tensor> values = Map.of("a", a, "b", b);
+        Map<String, Tensor> copies = CommitBuffers.copies(values);
+        CommitBuffers.copy(
+                Map.of("a", Tensor.of(new float[] {4, 5}), "b", Tensor.of(new float[] {6})),
+                values);
+        assertThat(a.toFloatArray()).containsExactly(4, 5);
+        CommitBuffers.copy(copies, values);
+        assertThat(a.toFloatArray()).containsExactly(1, 2);
+        assertThat(b.toFloatArray()).containsExactly(3);
     }
 
     @Test

@@ -19,6 +19,16 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
 
     public static final String CLASS_PATH = System.getProperty("java.class.path");
 
+    /// The libraries of this JVM, without our own modules: for programs that do not use Horovod4J.
+    public static final String LIBRARIES =
+            Stream.of(CLASS_PATH.split(File.pathSeparator))
+                    .filter(entry -> entry.endsWith(".jar"))
+                    .filter(
+                            entry ->
+                                    !entry.substring(entry.lastIndexOf(File.separatorChar) + 1)
+                                            .startsWith("horovod4j"))
+                    .collect(Collectors.joining(File.pathSeparator));
+
     /// For programs that end within seconds: the first compiler and the serial collector start
     /// fastest.
     public static final List<String> SHORT_LIVED =

@@ -1,18 +1,23 @@
 package org.horovod4j.dl4j;
 
-import org.horovod4j.Communicator;
 import org.horovod4j.ProcessSet;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.Tensor;
 import org.horovod4j.optim.GradientSettings;
-import org.horovod4j.training.TensorBroadcast;
 import org.jspecify.annotations.Nullable;
+import org.nd4j.autodiff.listeners.At;
+import org.nd4j.autodiff.listeners.BaseListener;
+import org.nd4j.autodiff.listeners.Operation;
 import org.nd4j.autodiff.samediff.SDVariable;
 import org.nd4j.autodiff.samediff.SameDiff;
+import org.nd4j.autodiff.samediff.TrainingConfig;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.IUpdater;
 
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
@@ -26,13 +31,21 @@ final class DistributedVariables {
     static void install(
             SameDiff graph, Supplier<ProcessSet> processSets, GradientSettings settings) {
         initialize(graph);
+        graph.setListeners(
+                graph.getListeners().stream()
+                        .filter(each -> !(each instanceof BatchWeight))
+                        .toList());
+        BatchWeight weight = new BatchWeight(processSets, settings.prefix() + ".samples");
+        weight.addTo(graph);
         graph.getUpdaterMap()
                 .replaceAll(
                         (name, updater) ->
                                 new DistributedUpdater<>(
                                         plain(updater),
                                         new FlatGradient(name, processSets, settings),
-                                        () -> graph.getVariable(name).getArr()));
+                                        graph,
+                                        name,
+                                        weight));
     }
 
     /// Without those of an earlier call.
@@ -40,7 +53,7 @@ final class DistributedVariables {
         return updater instanceof DistributedUpdater<?> own ? own.wrapped : updater;
     }
 
-    /// SameDiff does so in its first step.
+    /// Makes the updaters, as SameDiff does in its first step.
     private static void initialize(SameDiff graph) {
         if (graph.getTrainingConfig() == null) {
             throw new IllegalStateException(
@@ -62,51 +75,130 @@ final class DistributedVariables {
         }
     }
 
-    /// Overwrites variables and the state of updaters.
-    static void broadcast(Communicator communicator, SameDiff graph, int rootRank) {
+    /// What all ranks have the same of a graph.
+    static ReplicatedState state(SameDiff graph) {
         initialize(graph);
-        Map<String, Tensor> tensors = new TreeMap<>();
-        graph.getUpdaterMap()
-                .forEach(
-                        (name, updater) -> {
-                            SDVariable variable = graph.getVariable(name);
-                            tensors.put(name, ArrayTensors.view(variable.getArr()));
-                            state(updater)
-                                    .forEach(
-                                            (key, array) ->
-                                                    tensors.put(
-                                                            name + "/" + key,
-                                                            ArrayTensors.view(array)));
-                        });
-        TensorBroadcast.run(communicator, "send the variables of the graph", tensors, rootRank);
+        return new GraphState(graph);
     }
 
-    private static Map<String, INDArray> state(GradientUpdater<?> updater) {
-        Map<String, INDArray> state = updater.getState();
-        return state == null ? Map.of() : state; // none with plain SGD
+    private record GraphState(SameDiff graph) implements ReplicatedState {
+        @Override
+        public Map<String, Tensor> tensors() {
+            Map<String, Tensor> tensors = new TreeMap<>();
+            graph.getUpdaterMap()
+                    .forEach(
+                            (name, updater) -> {
+                                SDVariable variable = graph.getVariable(name);
+                                tensors.put(name, ArrayTensors.view(variable.getArr()));
+                                state(updater)
+                                        .forEach(
+                                                (key, array) ->
+                                                        tensors.put(
+                                                                name + "/" + key,
+                                                                ArrayTensors.view(array)));
+                            });
+            return tensors;
+        }
+
+        private static Map<String, INDArray> state(GradientUpdater<?> updater) {
+            Map<String, INDArray> state = updater.getState();
+            return state == null ? Map.of() : state; // none with plain SGD
+        }
+
+        @Override
+        public Counts counts() {
+            TrainingConfig config = graph.getTrainingConfig();
+            return new Counts(config.getIterationCount(), config.getEpochCount());
+        }
+
+        @Override
+        public void setCounts(Counts counts) {
+            graph.getTrainingConfig().setIterationCount(counts.iterations());
+            graph.getTrainingConfig().setEpochCount(counts.epochs());
+        }
+    }
+
+    /// The weight of this rank's batch in a step: its samples divided by the mean over the ranks. The
+    /// average of the weighted gradients is then the mean over all samples of the step.
+    private static final class BatchWeight extends BaseListener {
+        private final Supplier<ProcessSet> processSets;
+        private final String name;
+        private int iteration = -1;
+        private double samples;
+        private OptionalDouble weight = OptionalDouble.empty();
+
+        BatchWeight(Supplier<ProcessSet> processSets, String name) {
+            this.processSets = processSets;
+            this.name = name;
+        }
+
+        @Override
+        public boolean isActive(Operation operation) {
+            return operation == Operation.TRAINING;
+        }
+
+        @Override
+        public void iterationStart(SameDiff graph, At at, MultiDataSet batch, long loadMillis) {
+            iteration = at.iteration();
+            samples = batch.getFeatures(0).size(0);
+            weight = OptionalDouble.empty();
+        }
+
+        /// All ranks ask for the first gradient of a step at the same point of the graph. In the first step
+        /// after the program has replaced the listeners, all batches have the same weight.
+        double ofStep(int step) {
+            if (step != iteration) {
+                return 1;
+            }
+            if (weight.isEmpty()) {
+                ProcessSet set = processSets.get();
+                double[] mean = {samples};
+                if (set.isIncluded() && set.communicator().size() > 1) {
+                    set.communicator().allreduce(name, mean, ReduceOp.AVERAGE);
+                }
+                weight = OptionalDouble.of(samples / mean[0]);
+            }
+            return weight.getAsDouble();
+        }
+
+        void addTo(SameDiff graph) {
+            if (!graph.getListeners().contains(this)) {
+                graph.addListeners(this);
+            }
+        }
     }
 
     private static final class DistributedUpdater<T extends IUpdater>
             implements GradientUpdater<T> {
         private final GradientUpdater<T> wrapped;
         private final FlatGradient flatGradient;
-        private final Supplier<INDArray> parameter;
+        private final SameDiff graph;
+        private final String name;
+        private final BatchWeight weight;
 
         DistributedUpdater(
                 GradientUpdater<T> wrapped,
                 FlatGradient flatGradient,
-                Supplier<INDArray> parameter) {
+                SameDiff graph,
+                String name,
+                BatchWeight weight) {
             this.wrapped = wrapped;
             this.flatGradient = flatGradient;
-            this.parameter = parameter;
+            this.graph = graph;
+            this.name = name;
+            this.weight = weight;
         }
 
         @Override
         @SuppressWarnings("ReferenceEquality") // the same array or its copy
         public void applyUpdater(INDArray gradient, int iteration, int epoch) {
+            weight.addTo(graph);
             INDArray whole = ArrayTensors.isContiguous(gradient) ? gradient : gradient.dup();
             flatGradient.averageAndUpdate(
-                    whole, parameter.get(), () -> wrapped.applyUpdater(whole, iteration, epoch));
+                    whole,
+                    graph.getVariable(name).getArr(),
+                    () -> weight.ofStep(iteration),
+                    () -> wrapped.applyUpdater(whole, iteration, epoch));
             if (whole != gradient) { // a copy
                 gradient.assign(whole);
             }

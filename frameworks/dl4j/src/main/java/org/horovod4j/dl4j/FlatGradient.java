@@ -16,6 +16,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /// Averages an array of gradients over all ranks, in place: the one array of a DL4J network, or that of a
@@ -96,38 +97,49 @@ final class FlatGradient {
             update.run();
             reduce(current);
         } else {
-            Communicator communicator = processSets.get().communicator();
-            Tensor total = Tensor.of(new double[] {samples});
-            Handle<Tensor> added =
-                    communicator.allreduceAsync(
-                            settings.prefix() + ".samples",
-                            total,
-                            AllreduceOptions.of(ReduceOp.SUM));
+            Handle<Tensor> mean = reduceSamples("mean samples", samples, ReduceOp.AVERAGE);
+            Handle<Tensor> total =
+                    isDivided ? mean : reduceSamples("all samples", samples, ReduceOp.SUM);
             reduce(current);
             // the gradient is an average over ranks now, so the divisor is one too
-            divisor = added.join().toDoubleArray()[0] / communicator.size();
+            divisor = mean.join().toDoubleArray()[0];
             if (!isDivided) {
-                sums.get().forEach(part -> part.muli(communicator.size()));
+                double averagedOver = total.join().toDoubleArray()[0] / divisor;
+                sums.get().forEach(part -> part.muli(averagedOver));
             }
             update.run();
         }
     }
 
-    /// Reduces a gradient that is a mean over the batch, or the result of `update`.
-    void averageAndUpdate(INDArray gradient, INDArray parameters, Runnable update) {
-        GradientReducer current = bind(gradient, parameters);
-        if (settings.op() == ReduceOp.ADASUM) {
-            update.run();
-            reduceIfSeveral(current);
-        } else {
-            reduceIfSeveral(current);
-            update.run();
-        }
+    /// Takes part in the same step as the gradient, so a rank that has joined counts in both or in none.
+    private Handle<Tensor> reduceSamples(String what, int samples, ReduceOp op) {
+        return processSets
+                .get()
+                .communicator()
+                .allreduceAsync(
+                        settings.prefix() + "." + what,
+                        Tensor.of(new double[] {samples}),
+                        AllreduceOptions.of(op));
     }
 
-    private static void reduceIfSeveral(GradientReducer current) {
-        if (!current.isSingleRank()) {
+    /// Reduces a gradient that is a mean over the batch, or the result of `update`.
+    ///
+    /// @param weight of this rank's batch; the mean over the ranks is 1
+    void averageAndUpdate(
+            INDArray gradient, INDArray parameters, DoubleSupplier weight, Runnable update) {
+        GradientReducer current = bind(gradient, parameters);
+        if (current.isSingleRank()) {
+            update.run();
+        } else if (settings.op() == ReduceOp.ADASUM) {
+            update.run();
             reduce(current);
+        } else {
+            double own = weight.getAsDouble();
+            if (own != 1) {
+                gradient.muli(own);
+            }
+            reduce(current);
+            update.run();
         }
     }
 

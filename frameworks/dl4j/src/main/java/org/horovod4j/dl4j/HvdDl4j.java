@@ -6,11 +6,9 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
 import org.horovod4j.ProcessSet;
-import org.horovod4j.Tensor;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.training.LearningRate;
-import org.horovod4j.training.TensorBroadcast;
 import org.nd4j.autodiff.samediff.SameDiff;
 import org.nd4j.evaluation.BaseEvaluation;
 import org.nd4j.evaluation.IEvaluation;
@@ -98,8 +96,8 @@ public final class HvdDl4j {
     }
 
     /// Averages the gradients of each step over all ranks before the updaters of a SameDiff graph use them.
-    /// The graph has its training configuration. Its loss is a mean over the batch, and the batches of all
-    /// ranks have the same size.
+    /// The graph has its training configuration. Its loss is a mean over the batch. Each sample of a step
+    /// has the same weight, even if the batches of the ranks differ in size.
     ///
     /// @return `graph`
     /// @throws IllegalStateException when the graph has no training configuration
@@ -130,8 +128,8 @@ public final class HvdDl4j {
         DistributedVariables.install(graph, processSets, settings.build());
     }
 
-    /// Overwrites variables and the state of updaters with those of `rootRank`. All ranks call this: once,
-    /// after `setTrainingConfig`.
+    /// Overwrites variables, the state of updaters and the counts of iterations and epochs with those of
+    /// `rootRank`. All ranks call this: once, after `setTrainingConfig`.
     ///
     /// @throws org.horovod4j.MismatchException on all ranks, when their graphs differ
     public static void broadcastParameters(SameDiff graph, int rootRank) {
@@ -141,7 +139,7 @@ public final class HvdDl4j {
     /// The same among the ranks of a communicator.
     public static void broadcastParameters(
             Communicator communicator, SameDiff graph, int rootRank) {
-        DistributedVariables.broadcast(communicator, graph, rootRank);
+        ReplicatedState.of(graph).broadcast(communicator, rootRank);
     }
 
     /// The current ones: in an elastic job they change.
@@ -177,11 +175,7 @@ public final class HvdDl4j {
 
     /// The same among the ranks of a communicator.
     public static void broadcastParameters(Communicator communicator, Model network, int rootRank) {
-        TrainableNetwork trainable = TrainableNetwork.of(network);
-        Map<String, Tensor> tensors = trainable.tensors();
-        TensorBroadcast.run(communicator, "send the network", tensors, rootRank);
-        trainable.setCounts(
-                communicator.broadcastObject("network counts", trainable.counts(), rootRank));
+        ReplicatedState.of(network).broadcast(communicator, rootRank);
     }
 
     /// This rank's batches of any iterator. See [ShardedDataSetIterator].

@@ -14,7 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /// What both kinds of DL4J networks have.
-public sealed interface TrainableNetwork {
+public sealed interface TrainableNetwork extends ReplicatedState {
     /// Layers one after the other.
     record Layers(MultiLayerNetwork model) implements TrainableNetwork {
         @Override
@@ -46,8 +46,8 @@ public sealed interface TrainableNetwork {
 
         @Override
         public void setCounts(Counts counts) {
-            model.getLayerWiseConfigurations().setIterationCount(counts.iterations);
-            model.getLayerWiseConfigurations().setEpochCount(counts.epochs);
+            model.getLayerWiseConfigurations().setIterationCount(counts.iterations());
+            model.getLayerWiseConfigurations().setEpochCount(counts.epochs());
         }
     }
 
@@ -82,15 +82,10 @@ public sealed interface TrainableNetwork {
 
         @Override
         public void setCounts(Counts counts) {
-            model.getConfiguration().setIterationCount(counts.iterations);
-            model.getConfiguration().setEpochCount(counts.epochs);
+            model.getConfiguration().setIterationCount(counts.iterations());
+            model.getConfiguration().setEpochCount(counts.epochs());
         }
     }
-
-    /// How far the training is. Updaters and schedules depend on it.
-    ///
-    /// @param iterations updates of the parameters
-    record Counts(int iterations, int epochs) {}
 
     /// The network that `model` is.
     ///
@@ -123,10 +118,6 @@ public sealed interface TrainableNetwork {
 
     boolean isInitialized();
 
-    Counts counts();
-
-    void setCounts(Counts counts);
-
     /// Other algorithms call the network a different number of times on each rank.
     ///
     /// @throws IllegalArgumentException for another algorithm than gradient descent
@@ -142,7 +133,7 @@ public sealed interface TrainableNetwork {
         }
     }
 
-    /// The parameters and the state of the updater, in the memory of DL4J.
+    @Override
     default Map<String, Tensor> tensors() {
         Map<String, Tensor> tensors = new LinkedHashMap<>();
         tensors.put("parameters", ArrayTensors.view(model().params()));

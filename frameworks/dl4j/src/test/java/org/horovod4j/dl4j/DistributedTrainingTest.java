@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.data.Offset;
+import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -21,10 +22,14 @@ import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.dataset.adapter.MultiDataSetIteratorAdapter;
+import org.nd4j.linalg.dataset.api.iterator.MultiDataSetIterator;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
@@ -212,6 +217,58 @@ class DistributedTrainingTest {
         assertThat(ranks.get(0)).containsExactly(ranks.get(2));
         assertThat(ranks.get(1)).containsExactly(TestNetwork.parameters(single));
         assertThat(ranks.get(0)).isNotEqualTo(ranks.get(1));
+    }
+
+    /// Rank 1 has one batch less. The others average over their samples alone, with either way to count
+    /// ranks that have joined.
+    @ParameterizedTest
+    @CsvSource({"DENSE, all", "DENSE, live", "SUMS, all", "SUMS, live"})
+    void aRankWithoutBatchesJoins(TestNetwork kind, String average) {
+        List<float[]> ranks =
+                World.of(2)
+                        .with(Map.of("HOROVOD_JOIN_AVERAGE", average))
+                        .call(
+                                comm -> {
+                                    Model model = distributed(comm, kind, _ -> {});
+                                    for (int i = 0; i < 3 - comm.rank(); i++) {
+                                        int from = 4 * (2 * i + comm.rank());
+                                        TestNetwork.fit(model, kind.batch(from, from + 4));
+                                    }
+                                    HvdDl4j.broadcastParameters(comm, model, comm.join());
+                                    return TestNetwork.parameters(model);
+                                });
+        Model alone = kind.create(10);
+        TestNetwork.fit(alone, kind.batch(0, 8));
+        TestNetwork.fit(alone, kind.batch(8, 16));
+        TestNetwork.fit(alone, kind.batch(16, 20));
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+        assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(alone), CLOSE);
+    }
+
+    @Test
+    void aGraphTrainsWithBatchesOfSeveralArrays() {
+        List<float[]> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    ComputationGraph graph =
+                                            (ComputationGraph)
+                                                    distributed(comm, TestNetwork.GRAPH, _ -> {});
+                                    graph.fit(
+                                            new ShardedMultiDataSetIterator(
+                                                    arrays(4), comm.rank(), comm.size()),
+                                            2);
+                                    return TestNetwork.parameters(graph);
+                                });
+        ComputationGraph alone = (ComputationGraph) TestNetwork.GRAPH.create(10);
+        alone.fit(arrays(8), 2);
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+        assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(alone), CLOSE);
+    }
+
+    private static MultiDataSetIterator arrays(int batchSize) {
+        return new MultiDataSetIteratorAdapter(
+                new ListDataSetIterator<>(TestNetwork.GRAPH.batch(0, 21).asList(), batchSize));
     }
 
     @Test

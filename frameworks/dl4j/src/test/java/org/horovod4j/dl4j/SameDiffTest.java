@@ -4,21 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.assertj.core.data.Offset;
+import org.horovod4j.Communicator;
 import org.horovod4j.MismatchException;
+import org.horovod4j.ProcessSet;
 import org.horovod4j.ReduceOp;
+import org.horovod4j.compression.Compression;
+import org.horovod4j.dl4j.training.Dl4jState;
+import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.nd4j.autodiff.samediff.SDVariable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.autodiff.listeners.impl.ScoreListener;
 import org.nd4j.autodiff.samediff.SameDiff;
-import org.nd4j.autodiff.samediff.TrainingConfig;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.learning.config.Adam;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /// A SameDiff graph on ranks that are threads of this JVM.
 class SameDiffTest {
@@ -26,50 +31,46 @@ class SameDiffTest {
     private static final int STEPS = 5;
 
     private static SameDiff graph(double start) {
-        SameDiff graph = SameDiff.create();
-        SDVariable input = graph.placeHolder("input", DataType.FLOAT, -1, TestNetwork.INPUTS);
-        SDVariable label = graph.placeHolder("label", DataType.FLOAT, -1, TestNetwork.OUTPUTS);
-        SDVariable hidden =
-                graph.math()
-                        .tanh(
-                                input.mmul(weights(graph, "w1", start, TestNetwork.INPUTS, 3))
-                                        .add(graph.var("b1", Nd4j.zeros(3))));
-        SDVariable output = hidden.mmul(weights(graph, "w2", start, 3, TestNetwork.OUTPUTS));
-        graph.loss.meanSquaredError("loss", label, output, null);
-        graph.setLossVariables("loss");
-        graph.setTrainingConfig(
-                new TrainingConfig.Builder()
-                        .updater(new Adam(0.01))
-                        .l2(0.01)
-                        .dataSetFeatureMapping("input")
-                        .dataSetLabelMapping("label")
-                        .build());
-        return graph;
-    }
-
-    private static SDVariable weights(
-            SameDiff graph, String name, double start, int rows, int columns) {
-        return graph.var(
-                name,
-                Nd4j.linspace(DataType.FLOAT, start, 0.1, (long) rows * columns)
-                        .reshape(rows, columns));
+        return TestGraph.create(start);
     }
 
     private static float[] values(SameDiff graph) {
-        return Nd4j.concat(
-                        0,
-                        graph.getVariable("w1").getArr().reshape(-1),
-                        graph.getVariable("b1").getArr().reshape(-1),
-                        graph.getVariable("w2").getArr().reshape(-1))
-                .toFloatVector();
+        return TestGraph.values(graph);
     }
 
     private static DataSet batch(int from, int to) {
         return TestNetwork.DENSE.batch(from, to);
     }
 
-    @Test
-    void twoRanksTrainAsOneProcess() {
+    /// Trains the same graph on two ranks.
+    private static List<float[]> train(
+            Consumer<GradientSettings.Builder> options, BiConsumer<Communicator, SameDiff> steps) {
+        List<float[]> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    SameDiff graph =
+                                            HvdDl4j.distributed(
+                                                    graph(0), comm.processSet(), options);
+                                    steps.accept(comm, graph);
+                                    return values(graph);
+                                });
+        assertThat(ranks.getFirst()).as("bits").containsExactly(ranks.getLast());
+        return ranks;
+    }
+
+    private static float[] alone(DataSet... batches) {
+        SameDiff graph = graph(0);
+        for (DataSet batch : batches) {
+            graph.fit(batch);
+        }
+        return values(graph);
+    }
+
+    /// With batches of different sizes too: each sample counts alike.
+    @ParameterizedTest
+    @ValueSource(ints = {4, 7})
+    void twoRanksTrainAsOneProcess(int first) {
         List<float[]> ranks =
                 World.of(2)
                         .call(
@@ -78,8 +79,10 @@ class SameDiffTest {
                                     HvdDl4j.broadcastParameters(comm, graph, 0);
                                     HvdDl4j.distributed(graph, comm.processSet(), _ -> {});
                                     for (int i = 0; i < STEPS; i++) {
-                                        int from = 4 * (2 * i + comm.rank());
-                                        graph.fit(batch(from, from + 4));
+                                        graph.fit(
+                                                comm.rank() == 0
+                                                        ? batch(8 * i, 8 * i + first)
+                                                        : batch(8 * i + first, 8 * i + 8));
                                     }
                                     return values(graph);
                                 });
@@ -95,22 +98,98 @@ class SameDiffTest {
     @Test
     void adasumOfEqualChangesIsTheChangeOfOneRank() {
         List<float[]> ranks =
+                train(
+                        options -> options.op(ReduceOp.ADASUM),
+                        (_, graph) -> {
+                            graph.fit(batch(0, 4));
+                            graph.fit(batch(4, 8));
+                        });
+        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 4), batch(4, 8)), CLOSE);
+    }
+
+    @Test
+    void otherListenersKeepTheWeightsOfBatches() {
+        List<float[]> ranks =
+                train(
+                        _ -> {},
+                        (comm, graph) -> {
+                            graph.setListeners(new ScoreListener(1000));
+                            graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4));
+                            graph.fit(comm.rank() == 0 ? batch(8, 15) : batch(15, 16));
+                        });
+        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 8), batch(8, 16)), CLOSE);
+    }
+
+    /// The updates of Adam depend on the number of earlier ones.
+    @Test
+    void aBroadcastSendsTheStateOfUpdatersAndTheCounts() {
+        List<float[]> ranks =
                 World.of(2)
                         .call(
                                 comm -> {
-                                    SameDiff graph =
-                                            HvdDl4j.distributed(
-                                                    graph(0),
-                                                    comm.processSet(),
-                                                    options -> options.op(ReduceOp.ADASUM));
-                                    graph.fit(batch(0, 4));
-                                    graph.fit(batch(4, 8));
+                                    SameDiff graph = graph(comm.rank());
+                                    if (comm.rank() == 0) {
+                                        graph.fit(batch(0, 4));
+                                        graph.fit(batch(4, 8));
+                                    }
+                                    HvdDl4j.broadcastParameters(comm, graph, 0);
+                                    assertThat(graph.getTrainingConfig().getIterationCount())
+                                            .isEqualTo(2);
+                                    HvdDl4j.distributed(graph, comm.processSet(), _ -> {});
+                                    graph.fit(batch(8, 12));
                                     return values(graph);
                                 });
-        SameDiff alone = graph(0);
-        alone.fit(batch(0, 4));
-        alone.fit(batch(4, 8));
-        assertThat(ranks.getFirst()).containsExactly(values(alone), CLOSE);
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+        assertThat(ranks.getFirst())
+                .containsExactly(alone(batch(0, 4), batch(4, 8), batch(8, 12)), CLOSE);
+    }
+
+    @Test
+    void processSetsTrainDifferentGraphs() {
+        List<float[]> ranks =
+                World.of(3)
+                        .call(
+                                comm -> {
+                                    ProcessSet pair = comm.addProcessSet(0, 2);
+                                    SameDiff graph = HvdDl4j.distributed(graph(0), pair, _ -> {});
+                                    graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4));
+                                    return values(graph);
+                                });
+        assertThat(ranks.get(0)).containsExactly(ranks.get(2)).isNotEqualTo(ranks.get(1));
+        assertThat(ranks.get(1)).containsExactly(alone(batch(4, 8)));
+    }
+
+    @Test
+    void compressedGradientsAreClose() {
+        List<float[]> ranks =
+                train(
+                        options -> options.compressor(Compression.FP16),
+                        (comm, graph) -> graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4)));
+        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 8)), Offset.offset(1e-3f));
+    }
+
+    @Test
+    void aStateReturnsToItsCommit() {
+        World.run(
+                2,
+                comm -> {
+                    SameDiff graph =
+                            HvdDl4j.distributed(graph(comm.rank()), comm.processSet(), _ -> {});
+                    Dl4jState state = new Dl4jState(graph);
+                    state.sync(comm, 1);
+                    graph.fit(batch(0, 4));
+                    state.commit();
+                    float[] committed = values(graph);
+                    graph.fit(batch(4, 8));
+                    float[] next = values(graph);
+                    state.restore();
+                    assertThat(values(graph)).containsExactly(committed);
+                    assertThat(graph.getTrainingConfig().getIterationCount()).isEqualTo(1);
+                    graph.fit(batch(4, 8));
+                    assertThat(values(graph))
+                            .as("moments and counts are restored too")
+                            .containsExactly(next);
+                });
     }
 
     @Test

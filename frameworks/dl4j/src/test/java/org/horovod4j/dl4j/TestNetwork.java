@@ -3,6 +3,7 @@ package org.horovod4j.dl4j;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.GradientNormalization;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
@@ -88,40 +89,30 @@ public enum TestNetwork {
     FROZEN {
         @Override
         public Model create(long seed) {
-            MultiLayerNetwork network =
-                    new MultiLayerNetwork(
-                            new NeuralNetConfiguration.Builder()
-                                    .seed(seed)
-                                    .updater(new Adam(0.01))
-                                    .list()
-                                    .layer(new FrozenLayer(dense()))
-                                    .layer(output(HIDDEN))
-                                    .build());
-            network.init();
-            return network;
+            return initialized(
+                    adam(seed)
+                            .list()
+                            .layer(new FrozenLayer(dense()))
+                            .layer(output(HIDDEN))
+                            .build());
         }
     },
     RECURRENT {
         @Override
         public Model create(long seed) {
-            MultiLayerNetwork network =
-                    new MultiLayerNetwork(
-                            new NeuralNetConfiguration.Builder()
-                                    .seed(seed)
-                                    .updater(new Adam(0.01))
-                                    .list()
-                                    .layer(new LSTM.Builder().nIn(INPUTS).nOut(HIDDEN).build())
-                                    .layer(
-                                            new RnnOutputLayer.Builder(LossFunction.MSE)
-                                                    .nIn(HIDDEN)
-                                                    .nOut(OUTPUTS)
-                                                    .activation(Activation.IDENTITY)
-                                                    .build())
-                                    .backpropType(BackpropType.TruncatedBPTT)
-                                    .tBPTTLength(3)
-                                    .build());
-            network.init();
-            return network;
+            return initialized(
+                    adam(seed)
+                            .list()
+                            .layer(new LSTM.Builder().nIn(INPUTS).nOut(HIDDEN).build())
+                            .layer(
+                                    new RnnOutputLayer.Builder(LossFunction.MSE)
+                                            .nIn(HIDDEN)
+                                            .nOut(OUTPUTS)
+                                            .activation(Activation.IDENTITY)
+                                            .build())
+                            .backpropType(BackpropType.TruncatedBPTT)
+                            .tBPTTLength(3)
+                            .build());
         }
 
         @Override
@@ -135,9 +126,7 @@ public enum TestNetwork {
         public Model create(long seed) {
             ComputationGraph graph =
                     new ComputationGraph(
-                            new NeuralNetConfiguration.Builder()
-                                    .seed(seed)
-                                    .updater(new Adam(0.01))
+                            adam(seed)
                                     .graphBuilder()
                                     .addInputs("in")
                                     .addLayer("hidden", dense(), "in")
@@ -152,23 +141,18 @@ public enum TestNetwork {
     BATCH_NORM {
         @Override
         public Model create(long seed) {
-            MultiLayerNetwork network =
-                    new MultiLayerNetwork(
-                            new NeuralNetConfiguration.Builder()
-                                    .seed(seed)
-                                    .updater(new Adam(0.01))
-                                    .list()
-                                    .layer(
-                                            new ConvolutionLayer.Builder(2, 2)
-                                                    .nOut(3)
-                                                    .activation(Activation.RELU)
-                                                    .build())
-                                    .layer(new BatchNormalization())
-                                    .layer(output(0))
-                                    .setInputType(InputType.convolutional(4, 4, 1))
-                                    .build());
-            network.init();
-            return network;
+            return initialized(
+                    adam(seed)
+                            .list()
+                            .layer(
+                                    new ConvolutionLayer.Builder(2, 2)
+                                            .nOut(3)
+                                            .activation(Activation.RELU)
+                                            .build())
+                            .layer(new BatchNormalization())
+                            .layer(output(0))
+                            .setInputType(InputType.convolutional(4, 4, 1))
+                            .build());
         }
 
         @Override
@@ -205,13 +189,20 @@ public enum TestNetwork {
 
     private static MultiLayerNetwork layers(
             long seed, UnaryOperator<NeuralNetConfiguration.Builder> options) {
-        MultiLayerNetwork network =
-                new MultiLayerNetwork(
-                        options.apply(new NeuralNetConfiguration.Builder().seed(seed))
-                                .list()
-                                .layer(dense())
-                                .layer(output(HIDDEN))
-                                .build());
+        return initialized(
+                options.apply(new NeuralNetConfiguration.Builder().seed(seed))
+                        .list()
+                        .layer(dense())
+                        .layer(output(HIDDEN))
+                        .build());
+    }
+
+    private static NeuralNetConfiguration.Builder adam(long seed) {
+        return new NeuralNetConfiguration.Builder().seed(seed).updater(new Adam(0.01));
+    }
+
+    private static MultiLayerNetwork initialized(MultiLayerConfiguration configuration) {
+        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
         return network;
     }

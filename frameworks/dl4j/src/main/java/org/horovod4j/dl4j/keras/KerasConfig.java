@@ -7,6 +7,7 @@ import org.nd4j.shade.jackson.core.JsonProcessingException;
 import org.nd4j.shade.jackson.databind.JsonNode;
 import org.nd4j.shade.jackson.databind.ObjectMapper;
 import org.nd4j.shade.jackson.databind.node.ArrayNode;
+import org.nd4j.shade.jackson.databind.node.MissingNode;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 import java.nio.file.Path;
@@ -15,6 +16,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /// The description of a network, its loss and its optimizer, translated to that of Keras 2, which DL4J
 /// reads.
@@ -27,6 +30,9 @@ final class KerasConfig {
     /// What DL4J reads; the differences within Keras 2 do not matter.
     private static final String OLD_VERSION = "2.3.1";
 
+    /// Reductions of a loss that are the mean over the batch; empty if Keras has saved none.
+    private static final List<String> MEANS = List.of("", "auto", "null", "sum_over_batch_size");
+
     private static final String CLASS_NAME = "class_name";
     private static final String CONFIG = "config";
     private static final String NAME = "name";
@@ -36,19 +42,20 @@ final class KerasConfig {
     private final Path path;
     private final boolean isOfKeras3;
     private final ObjectNode model;
-    private final @Nullable JsonNode loss;
-    private final @Nullable JsonNode optimizer;
+    private final JsonNode compiled;
+    private final JsonNode optimizer;
 
+    /// @param compiled the settings of `compile`; a missing node without them
     private KerasConfig(
             Path path,
             boolean isOfKeras3,
             ObjectNode model,
-            @Nullable JsonNode loss,
-            @Nullable JsonNode optimizer) {
+            JsonNode compiled,
+            JsonNode optimizer) {
         this.path = path;
         this.isOfKeras3 = isOfKeras3;
         this.model = model;
-        this.loss = loss;
+        this.compiled = compiled;
         this.optimizer = optimizer;
     }
 
@@ -93,24 +100,15 @@ final class KerasConfig {
     static KerasConfig ofHdf5(Path path, String version, String model, @Nullable String training) {
         boolean isOfKeras3 = version.startsWith("3");
         ObjectNode described = parse(path, model);
-        JsonNode trained = training == null ? null : parse(path, training);
+        JsonNode compiled = training == null ? MissingNode.getInstance() : parse(path, training);
         return new KerasConfig(
-                path,
-                isOfKeras3,
-                described,
-                trained == null ? null : trained.get("loss"),
-                trained == null ? null : trained.get("optimizer_config"));
+                path, isOfKeras3, described, compiled, compiled.path("optimizer_config"));
     }
 
     static KerasConfig ofZip(Path path, String json) {
         ObjectNode described = parse(path, json);
-        JsonNode compiled = described.get("compile_config");
-        return new KerasConfig(
-                path,
-                true,
-                described,
-                compiled == null ? null : compiled.get("loss"),
-                compiled == null ? null : compiled.get("optimizer"));
+        JsonNode compiled = described.path("compile_config");
+        return new KerasConfig(path, true, described, compiled, compiled.path("optimizer"));
     }
 
     private static ObjectNode parse(Path path, String json) {
@@ -160,6 +158,27 @@ final class KerasConfig {
                     new LayerConfig(name, layer.path(CLASS_NAME).asText(), layer.path(CONFIG)));
         }
         return layers;
+    }
+
+    /// The layers that do not learn: `layer.trainable = False`.
+    Set<String> frozenLayers() {
+        return layerConfigs().values().stream()
+                .filter(layer -> !layer.config.path("trainable").asBoolean(true))
+                .map(LayerConfig::name)
+                .collect(Collectors.toSet());
+    }
+
+    /// @throws ConfigurationException for a setting that DL4J's import would ignore
+    void checkLayers() {
+        for (LayerConfig layer : layerConfigs().values()) {
+            if (!isAbsent(layer.config.path("activity_regularizer"))) {
+                throw new ConfigurationException(
+                        """
+                        layer '%s' of %s has an activity_regularizer, which DL4J does not have
+                        Use a kernel_regularizer, or none."""
+                                .formatted(layer.name, path));
+            }
+        }
     }
 
     /// The network as Keras 2 describes it.
@@ -260,20 +279,47 @@ final class KerasConfig {
     }
 
     private JsonNode translatedLoss() {
-        if (loss == null || loss.isNull()) {
+        JsonNode loss = compiled.path("loss");
+        if (isAbsent(loss)) {
             throw notCompiled("loss");
         }
+        if (!isAbsent(compiled.path("loss_weights"))) {
+            throw unsupportedLoss("loss_weights");
+        }
         if (loss.has(CLASS_NAME)) {
-            if (loss.path(CONFIG).path("from_logits").asBoolean(false)) {
-                throw new ConfigurationException(
-                        """
-                        the loss of %s computes with logits, but that of DL4J with probabilities
-                        Add a softmax or sigmoid layer at the end, and set from_logits=False."""
-                                .formatted(path));
-            }
+            checkLoss(loss.path(CONFIG));
             return JSON.getNodeFactory().textNode(snakeCase(loss.path(CLASS_NAME).asText()));
         }
         return loss;
+    }
+
+    private static boolean isAbsent(JsonNode node) {
+        return node.isMissingNode() || node.isNull();
+    }
+
+    private void checkLoss(JsonNode config) {
+        if (config.path("from_logits").asBoolean(false)) {
+            throw new ConfigurationException(
+                    """
+                    the loss of %s computes with logits, but that of DL4J with probabilities
+                    Add a softmax or sigmoid layer at the end, and set from_logits=False."""
+                            .formatted(path));
+        }
+        if (config.path("label_smoothing").asDouble(0) != 0) {
+            throw unsupportedLoss("label_smoothing");
+        }
+        String reduction = config.path("reduction").asText();
+        if (!MEANS.contains(reduction)) {
+            throw unsupportedLoss("reduction '%s'".formatted(reduction));
+        }
+    }
+
+    private ConfigurationException unsupportedLoss(String setting) {
+        return new ConfigurationException(
+                """
+                the loss of %s has %s, which DL4J does not have
+                Compile the network without it, and save it again."""
+                        .formatted(path, setting));
     }
 
     /// `CategoricalCrossentropy` becomes `categorical_crossentropy`.
@@ -283,7 +329,7 @@ final class KerasConfig {
 
     /// @throws ConfigurationException when the file has no optimizer, or one that DL4J does not have
     IUpdater updater() {
-        if (optimizer == null || optimizer.isNull()) {
+        if (isAbsent(optimizer)) {
             throw notCompiled("optimizer");
         }
         return KerasOptimizers.updater(

@@ -2,8 +2,14 @@ package org.horovod4j.dl4j.keras;
 
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.Dropout;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.modelimport.keras.KerasLayer;
 import org.deeplearning4j.nn.modelimport.keras.KerasModel;
@@ -22,6 +28,7 @@ import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 
 /// Reads networks that Keras has saved, with their weights, loss and optimizer.
 ///
@@ -79,9 +86,10 @@ public final class KerasModels {
     private static Model read(Path path, @Nullable IUpdater updater) throws IOException {
         try (KerasFile file = KerasFile.open(path)) {
             try {
+                file.config().checkLayers();
                 Model network = build(file, updater);
                 correctLayers(network);
-                return network;
+                return freeze(network, file.config().frozenLayers());
             } catch (InvalidKerasConfigurationException
                     | UnsupportedKerasConfigurationException e) {
                 throw new ConfigurationException(
@@ -153,6 +161,45 @@ public final class KerasModels {
             if (config.getIDropout() instanceof Dropout dropout && dropout.getP() == 1) {
                 config.setIDropout(null);
             }
+        }
+    }
+
+    /// DL4J's import lets all layers learn.
+    ///
+    /// @param names of the layers that do not learn
+    private static Model freeze(Model network, Set<String> names) {
+        if (names.isEmpty()) {
+            return network;
+        }
+        return switch (network) {
+            case MultiLayerNetwork layers -> {
+                MultiLayerConfiguration config = layers.getLayerWiseConfigurations().clone();
+                config.getConfs().forEach(each -> freeze(each, names));
+                MultiLayerNetwork frozen = new MultiLayerNetwork(config);
+                frozen.init(layers.params(), true);
+                yield frozen;
+            }
+            case ComputationGraph graph -> {
+                ComputationGraphConfiguration config = graph.getConfiguration().clone();
+                for (GraphVertex vertex : config.getVertices().values()) {
+                    if (vertex instanceof LayerVertex layer) {
+                        freeze(layer.getLayerConf(), names);
+                    }
+                }
+                ComputationGraph frozen = new ComputationGraph(config);
+                frozen.init(graph.params(), true);
+                yield frozen;
+            }
+            default -> throw new IllegalArgumentException(network.getClass().getName());
+        };
+    }
+
+    private static void freeze(NeuralNetConfiguration config, Set<String> names) {
+        org.deeplearning4j.nn.conf.layers.Layer layer = config.getLayer();
+        if (names.contains(layer.getLayerName()) && layer.initializer().numParams(config) > 0) {
+            FrozenLayer frozen = new FrozenLayer(layer);
+            frozen.setLayerName(layer.getLayerName());
+            config.setLayer(frozen);
         }
     }
 }

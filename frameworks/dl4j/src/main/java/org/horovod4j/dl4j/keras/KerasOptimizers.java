@@ -28,7 +28,13 @@ final class KerasOptimizers {
 
     /// Settings that change the update, and that an updater does not have.
     private static final List<String> REJECTED =
-            List.of("weight_decay", "clipnorm", "global_clipnorm", "clipvalue", "use_ema");
+            List.of(
+                    "weight_decay",
+                    "clipnorm",
+                    "global_clipnorm",
+                    "clipvalue",
+                    "use_ema",
+                    "gradient_accumulation_steps");
 
     private KerasOptimizers() {}
 
@@ -50,19 +56,32 @@ final class KerasOptimizers {
                                     : new Adam(rate, beta1, beta2, epsilon);
                     case "Adamax" -> new AdaMax(rate, beta1, beta2, epsilon);
                     case "Nadam" -> new Nadam(rate, beta1, beta2, epsilon);
-                    case "RMSprop" -> new RmsProp(rate, config.path("rho").asDouble(0.9), epsilon);
+                    case "RMSprop" -> {
+                        reject(path, className, config, "momentum", "centered");
+                        yield new RmsProp(rate, config.path("rho").asDouble(0.9), epsilon);
+                    }
                     case "Adagrad" -> new AdaGrad(rate, epsilon);
-                    case "Adadelta" -> new AdaDelta(config.path("rho").asDouble(0.95), epsilon);
+                    case "Adadelta" -> {
+                        if (rate != 1) { // that of DL4J has no learning rate
+                            throw unsupported(
+                                    path, "learning rate %s of optimizer Adadelta".formatted(rate));
+                        }
+                        yield new AdaDelta(config.path("rho").asDouble(0.95), epsilon);
+                    }
                     default -> throw unsupported(path, "optimizer " + className);
                 };
-        for (String setting : REJECTED) {
+        reject(path, className, config, REJECTED.toArray(String[]::new));
+        schedule(path, config)
+                .ifPresent(schedule -> updater.setLrAndSchedule(Double.NaN, schedule));
+        return updater;
+    }
+
+    private static void reject(Path path, String className, JsonNode config, String... settings) {
+        for (String setting : settings) {
             if (isSet(config.path(setting))) {
                 throw unsupported(path, "%s of optimizer %s".formatted(setting, className));
             }
         }
-        schedule(path, config)
-                .ifPresent(schedule -> updater.setLrAndSchedule(Double.NaN, schedule));
-        return updater;
     }
 
     private static boolean isSet(JsonNode setting) {

@@ -2,10 +2,12 @@ package org.horovod4j.dl4j.training;
 
 import org.deeplearning4j.earlystopping.EarlyStoppingConfiguration;
 import org.deeplearning4j.earlystopping.EarlyStoppingModelSaver;
+import org.deeplearning4j.earlystopping.EarlyStoppingResult;
 import org.deeplearning4j.earlystopping.saver.InMemoryModelSaver;
 import org.deeplearning4j.earlystopping.scorecalc.ScoreCalculator;
 import org.deeplearning4j.earlystopping.termination.EpochTerminationCondition;
 import org.deeplearning4j.earlystopping.termination.IterationTerminationCondition;
+import org.deeplearning4j.earlystopping.trainer.IEarlyStoppingTrainer;
 import org.deeplearning4j.nn.api.Model;
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
@@ -18,7 +20,7 @@ import java.util.List;
 ///
 /// ```java
 /// EarlyStoppingConfiguration<MultiLayerNetwork> all = AgreedEarlyStopping.of(configuration);
-/// new EarlyStoppingTrainer(all, network, HvdDl4j.shard(training)).fit();
+/// AgreedEarlyStopping.fit(new EarlyStoppingTrainer(all, network, HvdDl4j.shard(training)));
 /// ```
 ///
 /// The score is the average over the ranks. A condition ends the training if it does on one rank, so
@@ -61,6 +63,20 @@ public final class AgreedEarlyStopping {
             builder.scoreCalculator(new AverageScore<>(communicator, calculator));
         }
         return builder.build();
+    }
+
+    /// Trains, and throws if training fails. `trainer.fit()` would return the failure as a result, and the
+    /// program would continue while the other ranks wait for it.
+    ///
+    /// @throws IllegalStateException with the message of the failure; its stack trace is in the log of DL4J
+    public static <T extends Model> EarlyStoppingResult<T> fit(IEarlyStoppingTrainer<T> trainer) {
+        EarlyStoppingResult<T> result = trainer.fit();
+        if (result.getTerminationReason() == EarlyStoppingResult.TerminationReason.Error) {
+            throw new IllegalStateException(
+                    "training with early stopping failed after %d epochs: %s"
+                            .formatted(result.getTotalEpochs(), result.getTerminationDetails()));
+        }
+        return result;
     }
 
     private static <C> List<C> orNone(@Nullable List<C> conditions) {

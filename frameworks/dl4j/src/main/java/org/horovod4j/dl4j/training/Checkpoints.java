@@ -6,8 +6,8 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.horovod4j.Communicator;
 import org.horovod4j.checkpoint.BestMetric;
 import org.horovod4j.checkpoint.CheckpointFolder;
-import org.horovod4j.dl4j.TrainableNetwork;
-import org.horovod4j.dl4j.TrainableNetwork.Counts;
+import org.horovod4j.dl4j.ReplicatedState;
+import org.horovod4j.dl4j.ReplicatedState.Counts;
 import org.horovod4j.training.CommunicatorProvider;
 import org.jspecify.annotations.Nullable;
 
@@ -87,7 +87,7 @@ public final class Checkpoints extends BaseTrainingListener {
     /// @throws org.horovod4j.checkpoint.CheckpointException on all ranks, when rank 0 cannot use the
     ///     folder, or the checkpoint is of another network
     public int resume(Model model) {
-        TrainableNetwork network = TrainableNetwork.of(model);
+        ReplicatedState network = ReplicatedState.of(model);
         Communicator communicator = communicators.current();
         Map<String, String> metadata = checkpointFolder.resume(communicator, network.tensors());
         Counts ofRoot = communicator.broadcastObject("network counts", network.counts(), 0);
@@ -109,7 +109,7 @@ public final class Checkpoints extends BaseTrainingListener {
 
     @Override
     public void onEpochEnd(Model model) {
-        TrainableNetwork network = TrainableNetwork.of(model);
+        ReplicatedState network = ReplicatedState.of(model);
         Communicator communicator = communicators.current();
         int epoch = network.counts().epochs() + 1; // DL4J counts it after this event
         saveIfBest(communicator, model);

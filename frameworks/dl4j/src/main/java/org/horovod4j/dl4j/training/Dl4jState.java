@@ -3,18 +3,16 @@ package org.horovod4j.dl4j.training;
 import org.deeplearning4j.nn.api.Model;
 import org.horovod4j.Communicator;
 import org.horovod4j.Tensor;
-import org.horovod4j.dl4j.HvdDl4j;
-import org.horovod4j.dl4j.TrainableNetwork;
-import org.horovod4j.dl4j.TrainableNetwork.Counts;
+import org.horovod4j.dl4j.ReplicatedState;
+import org.horovod4j.dl4j.ReplicatedState.Counts;
 import org.horovod4j.elastic.CommitBuffers;
 import org.horovod4j.elastic.State;
+import org.nd4j.autodiff.samediff.SameDiff;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
 
-/// A network of DL4J for elastic training: its parameters, the state of its updater, and the counts of
-/// iterations and epochs.
+/// A network of DL4J or a SameDiff graph for elastic training: its parameters, the state of its updaters,
+/// and the counts of iterations and epochs.
 ///
 /// ```java
 /// HvdDl4j.distributed(network);
@@ -27,7 +25,7 @@ import java.util.Objects;
 /// A distributed network uses the ranks of each generation without further calls. There are two copies,
 /// written in turn: the previous commit stays valid until the next one is complete.
 public final class Dl4jState extends State {
-    private final Model model;
+    private final ReplicatedState replicated;
     private final CommitBuffers<Commit> commitBuffers =
             new CommitBuffers<>(() -> "the network and the state of its updater");
 
@@ -36,31 +34,24 @@ public final class Dl4jState extends State {
 
     /// @param network initialised, on new workers too
     public Dl4jState(Model network) {
-        TrainableNetwork _ = TrainableNetwork.of(network); // fail now, not at the first commit
-        this.model = network;
+        this.replicated = ReplicatedState.of(network);
+    }
+
+    /// @param graph with its training configuration, on new workers too
+    public Dl4jState(SameDiff graph) {
+        this.replicated = ReplicatedState.of(graph);
     }
 
     @Override
     protected void save() {
-        TrainableNetwork network = TrainableNetwork.of(model);
-        Map<String, Tensor> values = network.tensors();
+        Map<String, Tensor> values = replicated.tensors();
         Map<String, Tensor> copies =
-                commitBuffers.spare().map(Commit::tensors).orElseGet(() -> copies(values));
-        commitBuffers.commit(new Commit(copies, network.counts()), () -> copy(values, copies));
-    }
-
-    private static Map<String, Tensor> copies(Map<String, Tensor> values) {
-        Map<String, Tensor> copies = new LinkedHashMap<>();
-        values.forEach((name, tensor) -> copies.put(name, tensor.copy()));
-        return copies;
-    }
-
-    private static void copy(Map<String, Tensor> from, Map<String, Tensor> to) {
-        from.forEach(
-                (name, tensor) ->
-                        Objects.requireNonNull(to.get(name), name)
-                                .segment()
-                                .copyFrom(tensor.segment()));
+                commitBuffers
+                        .spare()
+                        .map(Commit::tensors)
+                        .orElseGet(() -> CommitBuffers.copies(values));
+        commitBuffers.commit(
+                new Commit(copies, replicated.counts()), () -> CommitBuffers.copy(values, copies));
     }
 
     @Override
@@ -69,14 +60,13 @@ public final class Dl4jState extends State {
                 .last()
                 .ifPresent(
                         last -> {
-                            TrainableNetwork network = TrainableNetwork.of(model);
-                            copy(last.tensors, network.tensors());
-                            network.setCounts(last.counts);
+                            CommitBuffers.copy(last.tensors, replicated.tensors());
+                            replicated.setCounts(last.counts);
                         });
     }
 
     @Override
     public void sync(Communicator communicator, int rootRank) {
-        HvdDl4j.broadcastParameters(communicator, model, rootRank);
+        replicated.broadcast(communicator, rootRank);
     }
 }

@@ -31,9 +31,15 @@ import org.nd4j.shade.jackson.databind.JsonNode;
 import org.nd4j.shade.jackson.databind.ObjectMapper;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /// The files are written by `make-models.py`, beside them.
@@ -179,7 +185,7 @@ class KerasModelsTest {
     void anotherZipArchiveIsRejected() throws IOException {
         Path zip = folder.resolve("x.keras");
         try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(zip))) {
-            out.putNextEntry(new java.util.zip.ZipEntry("readme.txt"));
+            out.putNextEntry(new ZipEntry("readme.txt"));
         }
         assertThatThrownBy(() -> KerasModels.load(zip))
                 .hasMessageContaining("is a zip archive without config.json");
@@ -191,5 +197,105 @@ class KerasModelsTest {
                 .hasMessageContaining("use KerasModels.loadSequential");
         assertThatThrownBy(() -> KerasModels.loadSequential(FOLDER.resolve("branches.keras")))
                 .hasMessageContaining("use KerasModels.loadFunctional");
+    }
+
+    /// A copy of a file with another description of the network.
+    private Path changed(String file, UnaryOperator<String> change) throws IOException {
+        Path copy = folder.resolve("changed-" + file);
+        try (ZipFile from = new ZipFile(FOLDER.resolve(file).toFile());
+                ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
+            for (ZipEntry entry : Collections.list(from.entries())) {
+                byte[] content = from.getInputStream(entry).readAllBytes();
+                if (entry.getName().equals("config.json")) {
+                    String before = new String(content, StandardCharsets.UTF_8);
+                    String after = change.apply(before);
+                    assertThat(after).isNotEqualTo(before);
+                    content = after.getBytes(StandardCharsets.UTF_8);
+                }
+                to.putNextEntry(new ZipEntry(entry.getName()));
+                to.write(content);
+            }
+        }
+        return copy;
+    }
+
+    private static UnaryOperator<String> setting(String json) {
+        String name = json.substring(0, json.indexOf(':') + 1);
+        return config -> config.replaceFirst(Pattern.quote(name) + " [^,}]+", json);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "branches.keras | 'reduction': 'sum' | the loss of * has reduction 'sum'",
+                "branches.keras | 'loss_weights': [2.0] | the loss of * has loss_weights",
+                "images.keras | 'clipnorm': 1.0 | DL4J has no clipnorm of optimizer Adam",
+                "images.keras | 'gradient_accumulation_steps': 2 | DL4J has no gradient_accumulation_steps",
+                "images.keras | 'class_name': 'Adadelta' | DL4J has no learning rate 0.002",
+                "sequences.keras | 'momentum': 0.5 | DL4J has no momentum of optimizer RMSprop",
+                "sequences.keras | 'centered': true | DL4J has no centered of optimizer RMSprop",
+                "images.keras | 'activity_regularizer': 'l2' | has an activity_regularizer"
+            })
+    void settingsThatDl4jLacksAreRejected(String file, String json, String message)
+            throws IOException {
+        String quoted = json.replace('\'', '"');
+        UnaryOperator<String> change =
+                quoted.contains("Adadelta")
+                        ? config -> config.replace("\"class_name\": \"Adam\"", quoted)
+                        : setting(quoted);
+        Path changed = changed(file, change);
+        assertThatThrownBy(() -> KerasModels.load(changed))
+                .isInstanceOf(ConfigurationException.class)
+                .message()
+                .contains(changed.toString())
+                .matches("(?s).*" + message.replace("*", ".*") + ".*");
+    }
+
+    @Test
+    void smoothedLabelsAreRejected() throws IOException {
+        Path changed =
+                changed(
+                        "branches.keras",
+                        config ->
+                                config.replace(
+                                        "\"name\": \"mean_squared_error\"",
+                                        "\"label_smoothing\": 0.1"));
+        assertThatThrownBy(() -> KerasModels.load(changed))
+                .hasMessageContaining("has label_smoothing");
+    }
+
+    private static UnaryOperator<String> freezing(String layer) {
+        return config ->
+                config.replace(
+                        "\"name\": \"%s\", \"trainable\": true".formatted(layer),
+                        "\"name\": \"%s\", \"trainable\": false".formatted(layer));
+    }
+
+    @Test
+    void layersThatAreNotTrainableKeepTheirWeights() throws IOException {
+        MultiLayerNetwork network =
+                KerasModels.loadSequential(changed("images.keras", freezing("edges")));
+        INDArray inputs = input("images", 2, 6, 6, 1);
+        assertThat(output(network, inputs)).containsExactly(numbers("images", "outputs"), CLOSE);
+        INDArray frozen = network.getLayer("edges").params().dup();
+        INDArray learned = network.getLayer("classes").params().dup();
+        network.fit(inputs, Nd4j.create(new float[] {1, 0, 0, 0, 0, 1}, new int[] {2, 3}, 'c'));
+        assertThat(network.getLayer("edges").params()).isEqualTo(frozen);
+        assertThat(network.getLayer("classes").params()).isNotEqualTo(learned);
+    }
+
+    @Test
+    void layersOfAGraphThatAreNotTrainableKeepTheirWeights() throws IOException {
+        ComputationGraph graph =
+                KerasModels.loadFunctional(changed("branches.keras", freezing("left")));
+        INDArray inputs = input("branches", 3, 4);
+        assertThat(output(graph, inputs)).containsExactly(numbers("branches", "outputs"), CLOSE);
+        INDArray frozen = graph.getLayer("left").params().dup();
+        INDArray learned = graph.getLayer("right").params().dup();
+        graph.fit(new DataSet(inputs, Nd4j.zeros(3, 2)));
+        assertThat(graph.getLayer("left").params()).isEqualTo(frozen);
+        assertThat(graph.getLayer("right").params()).isNotEqualTo(learned);
     }
 }

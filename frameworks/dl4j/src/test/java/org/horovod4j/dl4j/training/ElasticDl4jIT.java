@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/// An elastic DL4J training, in which a process is killed and another one joins.
+/// An elastic training of a DL4J network and a SameDiff graph, in which a process is killed and another one joins.
 class ElasticDl4jIT {
     @TempDir private Path folder;
 

@@ -5,10 +5,12 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.dl4j.HvdDl4j;
+import org.horovod4j.dl4j.TestGraph;
 import org.horovod4j.dl4j.TestNetwork;
 import org.horovod4j.elastic.Elastic;
 import org.horovod4j.elastic.ElasticSampler;
 import org.horovod4j.elastic.ObjectState;
+import org.nd4j.autodiff.samediff.SameDiff;
 import org.nd4j.linalg.dataset.DataSet;
 
 import java.nio.file.Files;
@@ -17,12 +19,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/// Trains with Adam until a file appears, whose name is the argument. Prints its state when a generation
-/// begins and at the end. The network is built once, before `init`.
+/// Trains a network and a SameDiff graph with Adam until a file appears, whose name is the argument. Prints its state when a generation
+/// begins and at the end. They are built once, before `init`.
 final class ElasticDl4jWorker {
     private static final int BATCH = 4;
 
     private final MultiLayerNetwork network;
+    private final SameDiff graph;
     private final List<DataSet> samples = TestNetwork.DENSE.batch(0, 64).asList();
     private final ElasticSampler sampler = new ElasticSampler(64, Sampling.shuffled(42));
     private final ObjectState state;
@@ -31,9 +34,11 @@ final class ElasticDl4jWorker {
     private ElasticDl4jWorker(Path end) {
         long seed = ProcessHandle.current().pid(); // another network on each worker
         this.network = HvdDl4j.distributed((MultiLayerNetwork) TestNetwork.DENSE.create(seed));
+        this.graph = HvdDl4j.distributed(TestGraph.create(seed % 100 / 100.0));
         this.state =
                 new ObjectState()
                         .with("network", new Dl4jState(network))
+                        .with("graph", new Dl4jState(graph))
                         .with("sampler", sampler)
                         .with("step", 0);
         this.end = end;
@@ -57,7 +62,9 @@ final class ElasticDl4jWorker {
             if (!sampler.hasNext(BATCH)) {
                 sampler.nextEpoch();
             }
-            network.fit(batch(sampler.nextBatch(BATCH)));
+            DataSet batch = batch(sampler.nextBatch(BATCH));
+            network.fit(batch);
+            graph.fit(batch);
             state.set("step", state.getInt("step") + 1);
             float[] isLast = {Files.exists(end) ? 1 : 0}; // not seen by all at once
             Hvd.allreduce("last", isLast, ReduceOp.MAX);
@@ -78,7 +85,12 @@ final class ElasticDl4jWorker {
                         new int[] {
                             Arrays.hashCode(TestNetwork.parameters(network)),
                             Arrays.hashCode(
-                                    network.getUpdater().getStateViewArray().dup().data().asFloat())
+                                    network.getUpdater()
+                                            .getStateViewArray()
+                                            .dup()
+                                            .data()
+                                            .asFloat()),
+                            Arrays.hashCode(TestGraph.values(graph))
                         });
         IO.println(
                 "%s generation=%d rank=%d size=%d pid=%d step=%d iterations=%d content=%08x"

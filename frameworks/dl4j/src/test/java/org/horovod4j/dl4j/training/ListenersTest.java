@@ -12,8 +12,11 @@ import org.deeplearning4j.earlystopping.termination.IterationTerminationConditio
 import org.deeplearning4j.earlystopping.termination.MaxEpochsTerminationCondition;
 import org.deeplearning4j.earlystopping.trainer.EarlyStoppingTrainer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.horovod4j.Communicator;
 import org.horovod4j.checkpoint.BestMetric;
 import org.horovod4j.checkpoint.CheckpointException;
@@ -26,9 +29,13 @@ import org.horovod4j.training.LearningRateWarmup;
 import org.horovod4j.training.TrainingProgress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.nd4j.evaluation.classification.Evaluation;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.schedule.ISchedule;
 
 import java.io.ByteArrayOutputStream;
@@ -38,6 +45,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.ToIntFunction;
 
 /// Listeners of networks on ranks that are threads of this JVM.
 class ListenersTest {
@@ -189,28 +197,34 @@ class ListenersTest {
         }
     }
 
+    /// Trains on two ranks with early stopping, which each may configure in another way.
+    private static List<EarlyStoppingResult<MultiLayerNetwork>> trainUntil(
+            ToIntFunction<Communicator> epochs, ToIntFunction<Communicator> batches) {
+        return World.of(2)
+                .call(
+                        comm -> {
+                            EarlyStoppingConfiguration<MultiLayerNetwork> own =
+                                    new EarlyStoppingConfiguration.Builder<MultiLayerNetwork>()
+                                            .epochTerminationConditions(
+                                                    new MaxEpochsTerminationCondition(
+                                                            epochs.applyAsInt(comm)))
+                                            .scoreCalculator(
+                                                    new DataSetLossCalculator(data(comm), true))
+                                            .iterationTerminationConditions(
+                                                    new AfterBatches(batches.applyAsInt(comm)))
+                                            .build();
+                            return AgreedEarlyStopping.fit(
+                                    new EarlyStoppingTrainer(
+                                            AgreedEarlyStopping.of(comm, own),
+                                            network(comm),
+                                            data(comm)));
+                        });
+    }
+
     @Test
     void allRanksStopTogether() {
         List<EarlyStoppingResult<MultiLayerNetwork>> results =
-                World.of(2)
-                        .call(
-                                comm -> {
-                                    EarlyStoppingConfiguration<MultiLayerNetwork> own =
-                                            new EarlyStoppingConfiguration.Builder<
-                                                            MultiLayerNetwork>()
-                                                    .epochTerminationConditions(
-                                                            new MaxEpochsTerminationCondition(
-                                                                    2 + comm.rank()))
-                                                    .scoreCalculator(
-                                                            new DataSetLossCalculator(
-                                                                    data(comm), true))
-                                                    .build();
-                                    return new EarlyStoppingTrainer(
-                                                    AgreedEarlyStopping.of(comm, own),
-                                                    network(comm),
-                                                    data(comm))
-                                            .fit();
-                                });
+                trainUntil(comm -> 2 + comm.rank(), _ -> 99);
         assertThat(results).extracting(EarlyStoppingResult::getTotalEpochs).containsOnly(2);
         assertThat(results.get(0).getBestModelScore())
                 .isEqualTo(results.get(1).getBestModelScore());
@@ -238,29 +252,40 @@ class ListenersTest {
     }
 
     @Test
+    void aFailureWithEarlyStoppingIsThrown() {
+        World.run(
+                1,
+                comm -> {
+                    MultiLayerNetwork network = network(comm);
+                    network.addListeners(
+                            new BaseTrainingListener() {
+                                @Override
+                                public void iterationDone(Model model, int iteration, int epoch) {
+                                    if (epoch == 1) {
+                                        throw new IllegalStateException("the disk is full");
+                                    }
+                                }
+                            });
+                    EarlyStoppingConfiguration<MultiLayerNetwork> own =
+                            new EarlyStoppingConfiguration.Builder<MultiLayerNetwork>()
+                                    .epochTerminationConditions(
+                                            new MaxEpochsTerminationCondition(2))
+                                    .scoreCalculator(new DataSetLossCalculator(data(comm), true))
+                                    .build();
+                    EarlyStoppingTrainer trainer =
+                            new EarlyStoppingTrainer(
+                                    AgreedEarlyStopping.of(comm, own), network, data(comm));
+                    assertThatThrownBy(() -> AgreedEarlyStopping.fit(trainer))
+                            .isInstanceOf(IllegalStateException.class)
+                            .hasMessageContaining("training with early stopping failed")
+                            .hasMessageContaining("the disk is full");
+                });
+    }
+
+    @Test
     void aConditionOfOneRankStopsAllWithinAnEpoch() {
         List<EarlyStoppingResult<MultiLayerNetwork>> results =
-                World.of(2)
-                        .call(
-                                comm -> {
-                                    EarlyStoppingConfiguration<MultiLayerNetwork> own =
-                                            new EarlyStoppingConfiguration.Builder<
-                                                            MultiLayerNetwork>()
-                                                    .epochTerminationConditions(
-                                                            new MaxEpochsTerminationCondition(9))
-                                                    .scoreCalculator(
-                                                            new DataSetLossCalculator(
-                                                                    data(comm), true))
-                                                    .iterationTerminationConditions(
-                                                            new AfterBatches(
-                                                                    comm.rank() == 0 ? 99 : 5))
-                                                    .build();
-                                    return new EarlyStoppingTrainer(
-                                                    AgreedEarlyStopping.of(comm, own),
-                                                    network(comm),
-                                                    data(comm))
-                                            .fit();
-                                });
+                trainUntil(_ -> 9, comm -> comm.rank() == 0 ? 99 : 5);
         assertThat(results)
                 .extracting(EarlyStoppingResult::getTerminationReason)
                 .containsOnly(EarlyStoppingResult.TerminationReason.IterationTerminationCondition);
@@ -304,6 +329,48 @@ class ListenersTest {
                     assertThat(all.meanSquaredError(0))
                             .isCloseTo(expected.meanSquaredError(0), CLOSE);
                 });
+    }
+
+    private static MultiLayerNetwork classifier() {
+        MultiLayerNetwork network =
+                new MultiLayerNetwork(
+                        new NeuralNetConfiguration.Builder()
+                                .seed(1)
+                                .list()
+                                .layer(
+                                        new OutputLayer.Builder(LossFunction.MCXENT)
+                                                .nIn(3)
+                                                .nOut(2)
+                                                .activation(Activation.SOFTMAX)
+                                                .build())
+                                .build());
+        network.init();
+        return network;
+    }
+
+    @Test
+    void aRankWithoutTestDataGetsTheEvaluationOfAll() {
+        List<DataSet> images =
+                new DataSet(Nd4j.rand(9, 3), Nd4j.eye(2).getRows(0, 1, 0, 1, 0, 1, 0, 1, 0))
+                        .asList();
+        List<Double> accuracies =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    List<DataSet> own = comm.rank() == 0 ? images : List.of();
+                                    Evaluation all =
+                                            HvdDl4j.merge(
+                                                    comm,
+                                                    classifier()
+                                                            .evaluate(
+                                                                    new ListDataSetIterator<>(
+                                                                            own, 4)));
+                                    assertThat(all.getNumRowCounter()).isEqualTo(9);
+                                    return all.accuracy();
+                                });
+        assertThat(accuracies)
+                .containsOnly(
+                        classifier().evaluate(new ListDataSetIterator<>(images, 4)).accuracy());
     }
 
     @Test

@@ -64,23 +64,10 @@ public final class TensorFlowState extends State {
     protected void save() {
         try (Result now = variables.fetch(session)) {
             Map<String, Tensor> values = variables.view(now);
-            Map<String, Tensor> next = commitBuffers.spare().orElseGet(() -> copies(values));
-            commitBuffers.commit(next, () -> copy(values, next));
+            Map<String, Tensor> next =
+                    commitBuffers.spare().orElseGet(() -> CommitBuffers.copies(values));
+            commitBuffers.commit(next, () -> CommitBuffers.copy(values, next));
         }
-    }
-
-    private static Map<String, Tensor> copies(Map<String, Tensor> values) {
-        Map<String, Tensor> copies = new LinkedHashMap<>();
-        values.forEach((name, tensor) -> copies.put(name, tensor.copy()));
-        return copies;
-    }
-
-    private static void copy(Map<String, Tensor> from, Map<String, Tensor> to) {
-        from.forEach(
-                (name, tensor) ->
-                        Objects.requireNonNull(to.get(name), name)
-                                .segment()
-                                .copyFrom(tensor.segment()));
     }
 
     @Override

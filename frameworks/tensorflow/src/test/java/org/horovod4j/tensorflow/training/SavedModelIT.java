@@ -20,15 +20,12 @@ import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat32;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /// A SavedModel that a program without Horovod4J has written is trained further on two ranks, and the
 /// result runs in a program without Horovod4J.
@@ -169,21 +166,11 @@ class SavedModelIT {
 
     private List<String> runWithoutHorovod(String name, String source, String argument)
             throws Exception {
-        String libraries =
-                Arrays.stream(TestJvm.CLASS_PATH.split(File.pathSeparator))
-                        .filter(entry -> entry.endsWith(".jar"))
-                        .filter(
-                                entry ->
-                                        !Path.of(entry)
-                                                .getFileName()
-                                                .toString()
-                                                .startsWith("horovod4j"))
-                        .collect(Collectors.joining(File.pathSeparator));
         Path file = Files.writeString(folder.resolve(name), source);
         Path output = folder.resolve(name + ".output");
         List<String> command = new ArrayList<>(List.of(TestJvm.JAVA));
         command.addAll(TestJvm.SHORT_LIVED);
-        command.addAll(List.of("-cp", libraries, file.toString(), argument));
+        command.addAll(List.of("-cp", TestJvm.LIBRARIES, file.toString(), argument));
         int code =
                 new ProcessBuilder(command)
                         .redirectErrorStream(true)
