@@ -106,6 +106,15 @@ shuffle() {
     done
 }
 
+# The median of numbers, one per line, with the least and the greatest.
+median_and_range() {
+    sort -g | awk '{ v[NR] = $1 } END {
+        printf "%.6g [%.6g..%.6g]\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2, v[1], v[NR] }'
+}
+
+# The median alone.
+median() { median_and_range | cut -d ' ' -f 1; }
+
 # Runs a program of this folder as a Spark application with executors on this machine. They start from
 # links to Spark's jars, so that Spark need not be installed. Call find_java first.
 spark_submit() { # master, main class, arguments

@@ -60,8 +60,6 @@ estimator() {
         "$rows" "$epochs" "$np" "file://$folder/store"
 }
 
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
-
 for ((round = 1; round <= rounds; round++)); do
     declare -A rate
     shuffle horovodrun estimator
@@ -73,5 +71,4 @@ for ((round = 1; round <= rounds; round++)); do
     echo "$ratio" >>"$folder/ratios"
     say "round $round: estimator ${rate[estimator]} rows/s, horovodrun ${rate[horovodrun]} rows/s, ratio $ratio"
 done
-say "estimator ÷ horovodrun: median $(median <"$folder/ratios") of $rounds rounds," \
-    "from $(sort -g "$folder/ratios" | head -n 1) to $(sort -g "$folder/ratios" | tail -n 1)"
+say "estimator ÷ horovodrun: $(median_and_range <"$folder/ratios") in $rounds rounds"

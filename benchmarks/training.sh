@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the scaling efficiency of training with DJL and PyTorch, with TensorFlow, or with PyTorch by
+# Measures the scaling efficiency of training with DJL and PyTorch, TensorFlow, DL4J, or PyTorch by
 # Bytedeco. Each rank has one compute thread. The baselines are one rank alone, and the same number of
 # ranks without communication. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
@@ -13,13 +13,14 @@ steps=
 
 usage() {
     cat <<END
-usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4] [--work resnet50,mnist,tfmnist,torchmnist]
+usage: benchmarks/training.sh [--quick] [--rounds n] [--np 2,4]
+                              [--work resnet50,mnist,tfmnist,dl4jmnist,torchmnist]
                               [--image n] [--batch n] [--steps n] [--seed n]
   --quick   ResNet-50 on images of 64 pixels, two rounds
   --rounds  how often each mode takes its turn (default 12 for ResNet-50, 60 for MNIST networks)
   --np      numbers of ranks (default $nps); efficiency is relative to one of them alone
   --work    the networks (default $networks); tfmnist is the MNIST network with TensorFlow,
-            torchmnist with PyTorch by Bytedeco
+            torchmnist with PyTorch by Bytedeco, dl4jmnist a smaller one with DL4J
   --image   side of ResNet-50's images, in pixels (default $side)
   --batch   images of a rank in a step of ResNet-50 (default $batch; the MNIST network has 64)
   --steps   steps of a turn that count (default 1 of ResNet-50, 6 of the MNIST network)
@@ -50,7 +51,8 @@ for number in ${nps//,/ } "${rounds:-1}" "$side" "$batch" "${steps:-1}"; do
     [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 for network in ${networks//,/ }; do
-    [[ "$network" =~ ^(resnet50|mnist|tfmnist|torchmnist)$ ]] || die "there is no network '$network'; see --help"
+    [[ "$network" =~ ^(resnet50|mnist|tfmnist|dl4jmnist|torchmnist)$ ]] ||
+        die "there is no network '$network'; see --help"
 done
 
 export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-1}
@@ -73,6 +75,7 @@ job() { # np network
     esac
     case "$2" in
         tfmnist) program=tensorflow.TensorFlowTrainingBenchmark ;;
+        dl4jmnist) program=dl4j.Dl4jTrainingBenchmark ;;
         torchmnist) program=pytorch.TorchTrainingBenchmark libraries=$(pytorch_class_path) ;;
     esac
     "$horovodrun" -np "$1" java -Dai.djl.offline=true --sun-misc-unsafe-memory-access=allow \
@@ -84,7 +87,8 @@ job() { # np network
 start_order
 build
 find_java
-others="$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(cat benchmarks/target/libraries.txt)"
+others="$(jar frameworks/libtorch):$(jar frameworks/djl):$(jar frameworks/tensorflow):$(jar frameworks/dl4j)"
+others="$others:$(cat benchmarks/target/libraries.txt)"
 mkdir -p "$results_folder"
 results="$results_folder/training-$(date +%Y-%m-%d-%H%M%S)"
 csv="$results.csv"

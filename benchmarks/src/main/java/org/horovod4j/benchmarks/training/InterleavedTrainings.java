@@ -77,7 +77,7 @@ public final class InterleavedTrainings {
     }
 
     /// @param warmUpSteps the number of warm-up steps that take a few seconds in every mode
-    /// @param trainings [TrainingMode#INDEPENDENT] and [TrainingMode#OVERLAP] are among them
+    /// @param trainings [TrainingMode#INDEPENDENT] and a mode that communicates are among them
     public InterleavedTrainings(
             Communicator comm,
             Options options,
@@ -171,8 +171,7 @@ public final class InterleavedTrainings {
                 TrainingMode.INDEPENDENT,
                 round);
         List<TrainingMode> order =
-                new ArrayList<>(
-                        comm.size() == 1 ? List.of(TrainingMode.OVERLAP) : trainings.keySet());
+                new ArrayList<>(comm.size() == 1 ? modesOfOneRank() : trainings.keySet());
         Collections.shuffle(order, random);
         for (TrainingMode trainingMode : order) {
             append(
@@ -181,6 +180,15 @@ public final class InterleavedTrainings {
                     trainingMode,
                     round);
         }
+    }
+
+    /// What the wrapped optimizer costs: modes that communicate are the same on one rank.
+    private List<TrainingMode> modesOfOneRank() {
+        return trainings.keySet().stream()
+                .filter(TrainingMode::communicates)
+                .filter(trainingMode -> trainingMode != TrainingMode.ALLREDUCE)
+                .limit(1)
+                .toList();
     }
 
     private void append(StepTimes times, TrainingMode trainingMode, int round) throws IOException {

@@ -4,7 +4,7 @@
 /// Start with [ScalingBenchmark] (what one rank does), then [SyntheticTraining] (a step),
 /// [StepTimes] (how it is timed) and [TrainingReport] (how the results become two tables, with
 /// [ReportNotes]). `scaling.sh` starts them all, and needs only a JVM. Packages `training.djl`,
-/// `training.pytorch` and `training.tensorflow` measure real networks on real frameworks: each has a [NetworkTraining] for
+/// `training.dl4j`, `training.pytorch` and `training.tensorflow` measure real networks on real frameworks: each has a [NetworkTraining] for
 /// each mode, which take turns in [InterleavedTrainings] after a [org.horovod4j.benchmarks.JitWarmUp], and writes to the same
 /// report.
 ///
