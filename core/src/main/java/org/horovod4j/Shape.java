@@ -65,7 +65,8 @@ public final class Shape {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof Shape shape && Arrays.equals(dimensions, shape.dimensions);
+        return this == other
+                || (other instanceof Shape shape && Arrays.equals(dimensions, shape.dimensions));
     }
 
     @Override

@@ -27,11 +27,25 @@ final class TensorTable {
     /// The composite calls in flight, by the name that the program gave.
     private final Map<String, CallInFlight> calls = new HashMap<>();
 
+    /// The slot of the last entry that was added. Most programs use names in the same order in each
+    /// step, so it often knows the next slot. That saves a lookup.
+    private Slot last = new Slot("");
+
     private int inFlight;
 
     private static final class Slot implements TensorEntry.QueueSlot {
+        /// Empty when the slot is no longer in the table.
+        private String name;
+
+        /// The slot that was used after this one.
+        private @Nullable Slot next;
+
         private @Nullable TensorEntry<?> tensorEntry;
         private Plan.@Nullable Places places;
+
+        Slot(String name) {
+            this.name = name;
+        }
     }
 
     private static final class CallInFlight {
@@ -69,7 +83,7 @@ final class TensorTable {
     /// Like [#add(List)] for one entry, without a list.
     void add(TensorEntry<?> tensorEntry) {
         Request request = tensorEntry.request();
-        Slot slot = slot(request.name());
+        Slot slot = nextSlot(request.name());
         if (slot.tensorEntry != null) {
             throw request.collectiveKind() == CollectiveKind.BARRIER
                     ? new IllegalArgumentException("a barrier is in flight already: wait for it")
@@ -87,7 +101,7 @@ final class TensorTable {
     private void addCall(Request request) {
         String name = request.programName();
         if (!request.isPart()) {
-            if (calls.containsKey(name)) {
+            if (!calls.isEmpty() && calls.containsKey(name)) {
                 throw inFlightAlready(name);
             }
             return;
@@ -105,7 +119,7 @@ final class TensorTable {
     }
 
     private void removeCall(Request request) {
-        if (request.isPart()) {
+        if (!calls.isEmpty() && request.isPart()) {
             CallInFlight inFlightCall =
                     Objects.requireNonNull(calls.get(request.programName()), "it was added");
             if (--inFlightCall.parts == 0) {
@@ -114,11 +128,25 @@ final class TensorTable {
         }
     }
 
+    /// The slot of a name. Looks first at the one that came next before.
+    private Slot nextSlot(String name) {
+        Slot before = last;
+        Slot slot = before.next;
+        if (slot == null || !slot.name.equals(name)) {
+            slot = slot(name);
+            if (!before.name.isEmpty()) { // or removed slots would keep each other in memory
+                before.next = slot;
+            }
+        }
+        last = slot;
+        return slot;
+    }
+
     private Slot slot(String name) {
         Slot slot = byName.get(name);
         if (slot == null) {
             checkEncodable(name);
-            slot = new Slot();
+            slot = new Slot(name);
             byName.put(name, slot);
         }
         return slot;
@@ -150,7 +178,9 @@ final class TensorTable {
             inFlight--;
             removeCall(tensorEntry.request());
             if (byName.size() > MAX_SLOTS && slot.places == null) {
-                byName.remove(tensorEntry.request().name());
+                byName.remove(slot.name);
+                slot.name = "";
+                slot.next = null;
             }
         }
     }
@@ -200,6 +230,7 @@ final class TensorTable {
         byName.values().forEach(slot -> slot.tensorEntry = null);
         byName.clear();
         calls.clear();
+        last = new Slot("");
         inFlight = 0;
     }
 }

@@ -88,9 +88,38 @@ public final class Plan {
         return known != null && known.contains(request);
     }
 
-    private record Place(Batch batch, int index, int position) {
+    /// A place in a batch.
+    private static final class Place {
+        final Batch batch;
+        final int index;
+        final int position;
+
+        /// What an entry must match: the request that the ranks agreed on, or the last one of this
+        /// program that matched. The shape of the latter is often the same object in each step.
+        Request expected;
+
+        Place(Batch batch, int index, int position) {
+            this.batch = batch;
+            this.index = index;
+            this.position = position;
+            this.expected = request();
+        }
+
         Request request() {
             return batch.requests().get(position);
+        }
+
+        @SuppressWarnings("ReferenceEquality") // the shapes are equal, but may be two objects
+        boolean put(TensorEntry<?> tensorEntry) {
+            Request request = tensorEntry.request();
+            if (!batch.isFree(position) || !request.matches(expected)) {
+                return false;
+            }
+            if (request.shape() != expected.shape()) {
+                expected = request;
+            }
+            batch.put(position, tensorEntry);
+            return true;
         }
     }
 
@@ -99,8 +128,12 @@ public final class Plan {
         private final Place[] all;
         private int nextPlace;
 
+        /// `all[nextPlace]`, which saves a look into the array.
+        private Place place;
+
         private Places(Place[] all) {
             this.all = all;
+            this.place = all[0];
         }
 
         private void restart(int start) {
@@ -111,34 +144,35 @@ public final class Plan {
             if (all[nextPlace].index < start) {
                 nextPlace = 0;
             }
+            place = all[nextPlace];
         }
 
         /// Puts an entry into the next place of this name.
         ///
         /// @return whether the place is free and the request matches
         public boolean put(TensorEntry<?> tensorEntry) {
-            Place place = all[nextPlace];
-            if (!place.batch.isFree(place.position)
-                    || !tensorEntry.request().matches(place.request())) {
+            if (!place.put(tensorEntry)) {
                 return false;
             }
-            place.batch.put(place.position, tensorEntry);
-            nextPlace = nextPlace + 1 == all.length ? 0 : nextPlace + 1;
+            if (all.length > 1) {
+                nextPlace = nextPlace + 1 == all.length ? 0 : nextPlace + 1;
+                place = all[nextPlace];
+            }
             return true;
         }
 
         private int batchStartingWith(Request request) {
-            for (Place place : all) {
-                if (place.position == 0 && request.matches(place.request())) {
-                    return place.index;
+            for (Place each : all) {
+                if (each.position == 0 && request.matches(each.request())) {
+                    return each.index;
                 }
             }
             return -1;
         }
 
         private boolean contains(Request request) {
-            for (Place place : all) {
-                if (request.matches(place.request())) {
+            for (Place each : all) {
+                if (request.matches(each.request())) {
                     return true;
                 }
             }

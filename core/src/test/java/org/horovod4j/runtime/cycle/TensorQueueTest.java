@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 class TensorQueueTest {
@@ -81,6 +82,38 @@ class TensorQueueTest {
         assertThat(queue.find("z")).isNull();
         queue.release(Objects.requireNonNull(queue.find("a")));
         assertThat(submit("a")).isTrue();
+    }
+
+    /// The table predicts the next name from the order of the last step.
+    @Test
+    void namesFindTheirEntriesInAnyOrder() {
+        for (String order : List.of("abc", "abc", "cab", "bac", "ab", "xyz", "cba", "axb")) {
+            List<TensorEntry<Integer>> entries =
+                    order.chars().mapToObj(Character::toString).map(this::entry).toList();
+            entries.forEach(each -> assertThat(queue.submit(each)).isTrue());
+            entries.forEach(
+                    each -> {
+                        assertThat(queue.find(each.request().name())).isSameAs(each);
+                        assertInFlight(each.request().name(), entry(each.request().name()));
+                    });
+            entries.forEach(queue::release);
+            assertThat(queue.isEmpty()).isTrue();
+        }
+    }
+
+    /// With more names than the table keeps, a name loses its slot after each operation.
+    @Test
+    void namesBeyondTheLimitOfTheTableAreFoundToo() {
+        for (int step = 0; step < 3; step++) {
+            List<TensorEntry<Integer>> entries =
+                    IntStream.range(0, 20_000).mapToObj(i -> entry("name " + i)).toList();
+            entries.forEach(queue::submit);
+            assertThat(queue.find("name 0")).isSameAs(entries.getFirst());
+            assertThat(queue.find("name 19999")).isSameAs(entries.getLast());
+            assertThat(queue.pending()).hasSize(20_000);
+            entries.forEach(queue::release);
+            assertThat(queue.isEmpty()).isTrue();
+        }
     }
 
     @Test
