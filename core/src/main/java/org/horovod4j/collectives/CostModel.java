@@ -13,6 +13,9 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     /// with 16 ranks: decision 32.
     private static final double LINK_SHARING_FACTOR = 1.6;
 
+    /// With four ranks, only two pairs exchange at a time. Measured too.
+    private static final int MAX_SIZE_WITHOUT_SHARING = 4;
+
     /// `2(n - 1)` steps with `1/n` of the tensor each.
     double ring(int size, long bytes) {
         double steps = 2.0 * (size - 1);
@@ -24,7 +27,8 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     double halvingDoubling(int size, long bytes) {
         int power = Integer.highestOneBit(size);
         double steps = 2.0 * log2(power);
-        double each = 2.0 * (power - 1) / power * bytes * nanosPerByte * LINK_SHARING_FACTOR;
+        double sharing = size <= MAX_SIZE_WITHOUT_SHARING ? 1 : LINK_SHARING_FACTOR;
+        double each = 2.0 * (power - 1) / power * bytes * nanosPerByte * sharing;
         return steps * latencyNanos + each + foldCost(size, bytes);
     }
 

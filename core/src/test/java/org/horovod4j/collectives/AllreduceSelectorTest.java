@@ -34,7 +34,16 @@ class AllreduceSelectorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {3, 4, 5, 8, 16, 100})
+    @ValueSource(longs = {1 << 18, 1 << 20, 1L << 33, 1L << 40})
+    void fourRanksUseHalvingDoublingForLargeTensors(long bytes) {
+        assertThat(choose(AllreduceChoice.AUTO, 4, bytes))
+                .isInstanceOf(HalvingDoublingAllreduce.class);
+        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.AUTO).maxBytesWithoutRing(4))
+                .isEqualTo(Long.MAX_VALUE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 5, 8, 16, 100})
     void largeTensorsUseRing(int size) {
         assertThat(choose(AllreduceChoice.AUTO, size, 1L << 30)).isInstanceOf(RingAllreduce.class);
     }
@@ -79,6 +88,9 @@ class AllreduceSelectorTest {
     void ringStartsRightAboveMaxBytesWithoutRing(int size) {
         AllreduceSelector selector = new AllreduceSelector(COSTS, AllreduceChoice.AUTO);
         for (long ringBytes : new long[] {0, 1, 70_000, 1L << 30}) {
+            if (size == 4 && ringBytes == 0) {
+                continue; // no ring
+            }
             selector.ringBytes(ringBytes);
             long most = selector.maxBytesWithoutRing(size);
             assertThat(ringBytes == 0 || most == ringBytes - 1).isTrue();
