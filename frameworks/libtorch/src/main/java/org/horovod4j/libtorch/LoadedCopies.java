@@ -1,5 +1,8 @@
 package org.horovod4j.libtorch;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +37,7 @@ final class LoadedCopies {
     /// @throws IllegalStateException when a file with this name is loaded that is not in the folder
     static void requireNoneOutside(String name, Path folder) {
         List<String> others =
-                of(name).stream().filter(each -> !Path.of(each).startsWith(folder)).toList();
+                of(name).stream().filter(each -> !each.startsWith(folder + "/")).toList();
         if (!others.isEmpty()) {
             throw new IllegalStateException(
                     "this process has already loaded another libtorch: %s\n%s"
@@ -42,14 +45,16 @@ final class LoadedCopies {
         }
     }
 
-    /// Empty on systems without `/proc`.
+    /// Empty on systems without `/proc`. Names of other files need not be UTF-8, so lines are decoded as
+    /// Latin-1, which has all bytes, and the names that are found as UTF-8.
     private static List<String> of(String name) {
         if (!Files.isReadable(MAPPINGS)) {
             return List.of();
         }
-        try (Stream<String> lines = Files.lines(MAPPINGS)) {
+        try (Stream<String> lines = Files.lines(MAPPINGS, ISO_8859_1)) {
             return lines.filter(line -> line.endsWith("/" + name))
                     .map(line -> line.substring(line.indexOf('/')))
+                    .map(path -> new String(path.getBytes(ISO_8859_1), UTF_8))
                     .distinct()
                     .sorted()
                     .toList();

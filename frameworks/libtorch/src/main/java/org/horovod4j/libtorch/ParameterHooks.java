@@ -41,7 +41,8 @@ public final class ParameterHooks implements AutoCloseable {
     /// loaded or initialised again.
     public void attachNew() {
         for (int i = 0; i < hooked.length; i++) {
-            if (target.requiresGradient(i) && !target.tensorId(i).equals(hooked[i])) {
+            // in this order: the second one is a native call
+            if (!target.tensorId(i).equals(hooked[i]) && target.requiresGradient(i)) {
                 attach(i);
             }
         }

@@ -1,5 +1,6 @@
 package org.horovod4j.libtorch;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -39,6 +40,21 @@ class LoadedCopiesTest {
                     .hasMessageContaining("loaded libtorch more than once")
                     .hasMessageContaining(folder.resolve("first").toString())
                     .hasMessageContaining(folder.resolve("second").toString());
+        }
+    }
+
+    @Test
+    void fileNamesNeedNotBeUtf8() throws Exception {
+        try (Arena arena = Arena.ofConfined()) {
+            map("jürgen", arena);
+            map("other", arena);
+            // Java cannot open a file with such a name, but mappings follow a renamed file
+            String rename =
+                    "mv '" + folder + "/other/" + NAME + "' \"" + folder + "/$(printf 'x\\377')\"";
+            assertThat(new ProcessBuilder("sh", "-c", rename).start().waitFor()).isZero();
+            Path own = folder.resolve("jürgen");
+            assertThatNoException().isThrownBy(() -> LoadedCopies.requireOne(NAME));
+            assertThatNoException().isThrownBy(() -> LoadedCopies.requireNoneOutside(NAME, own));
         }
     }
 
