@@ -25,7 +25,7 @@ public final class GradientArena {
     private GradientArena() {}
 
     /// The type and shape of a gradient.
-    public record Form(DataType dataType, Shape shape) {
+    public record Spec(DataType dataType, Shape shape) {
         private long byteSize() {
             return shape.elementCount() * dataType.byteSize();
         }
@@ -41,16 +41,16 @@ public final class GradientArena {
     ///
     /// @param device where all of them are
     public static List<Tensor> allocate(
-            Communicator communicator, Device device, List<Form> forms) {
+            Communicator communicator, Device device, List<Spec> specs) {
         Map<DataType, Long> used = new EnumMap<>(DataType.class);
-        forms.forEach(form -> used.merge(form.dataType, form.stride(), Long::sum));
+        specs.forEach(spec -> used.merge(spec.dataType, spec.stride(), Long::sum));
         Map<DataType, Tensor> blocks = new EnumMap<>(DataType.class);
         used.forEach((type, count) -> blocks.put(type, block(communicator, device, type, count)));
         used.replaceAll((_, _) -> 0L);
         List<Tensor> slices = new ArrayList<>();
-        for (Form form : forms.reversed()) {
-            long from = used.merge(form.dataType, form.stride(), Long::sum) - form.stride();
-            slices.addFirst(slice(Objects.requireNonNull(blocks.get(form.dataType)), from, form));
+        for (Spec spec : specs.reversed()) {
+            long from = used.merge(spec.dataType, spec.stride(), Long::sum) - spec.stride();
+            slices.addFirst(slice(Objects.requireNonNull(blocks.get(spec.dataType)), from, spec));
         }
         return slices;
     }
@@ -62,13 +62,13 @@ public final class GradientArena {
                 : communicator.allocate(device, type, Shape.of(count));
     }
 
-    private static Tensor slice(Tensor block, long from, Form form) {
-        long offset = from * form.dataType.byteSize();
+    private static Tensor slice(Tensor block, long from, Spec spec) {
+        long offset = from * spec.dataType.byteSize();
         if (block.device().isHost()) {
-            MemorySegment memory = block.segment().asSlice(offset, form.byteSize());
-            return Tensor.of(memory, form.dataType, form.shape);
+            MemorySegment memory = block.segment().asSlice(offset, spec.byteSize());
+            return Tensor.of(memory, spec.dataType, spec.shape);
         }
         return Tensor.of(
-                block.device(), block.deviceAddress() + offset, form.dataType, form.shape, block);
+                block.device(), block.deviceAddress() + offset, spec.dataType, spec.shape, block);
     }
 }

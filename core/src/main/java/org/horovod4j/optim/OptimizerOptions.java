@@ -122,10 +122,9 @@ public abstract class OptimizerOptions<B extends OptimizerOptions<B>> {
 
     /// The ranks of an optimizer.
     ///
-    /// @param areKnown whether the optimizer can have them now, and not only in its first step
+    /// @param areKnown whether the ranks are known before the first step
     /// @param processSetId 0, the set of all ranks of the job, if they are not known
-    /// @param current the process set, of the communicator that [Hvd] has when it is called: [Hvd] may
-    ///     have been restarted
+    /// @param current returns the current process set; it changes when [Hvd] restarts
     public record Ranks(boolean areKnown, int processSetId, Supplier<ProcessSet> current) {}
 
     protected final Ranks ranks() {
@@ -144,7 +143,7 @@ public abstract class OptimizerOptions<B extends OptimizerOptions<B>> {
     /// The process set of a communicator that replaces the one of this optimizer.
     ///
     /// @throws IllegalStateException when it has no such process set
-    public static ProcessSet sameSet(Communicator communicator, int processSetId) {
+    public static ProcessSet findProcessSet(Communicator communicator, int processSetId) {
         return communicator.processSets().stream()
                 .filter(set -> set.id() == processSetId)
                 .findFirst()

@@ -137,7 +137,7 @@ final class BlockDeltas implements Gradients {
     private List<Tensor> allocate(List<NDArray> weights) {
         try {
             Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
-            return GradientArena.allocate(communicator, device, BlockGradients.forms(weights));
+            return GradientArena.allocate(communicator, device, BlockGradients.specs(weights));
         } catch (ConfigurationException e) {
             LOG.log(
                     Level.WARNING,

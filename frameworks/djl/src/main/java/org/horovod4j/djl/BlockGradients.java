@@ -327,7 +327,7 @@ final class BlockGradients implements SparseGradients {
         }
         List<NDArray> arrays = Arrays.stream(moving).mapToObj(parameters::array).toList();
         Device device = stream().map(DeviceStream::device).orElse(Device.HOST);
-        List<Tensor> places = GradientArena.allocate(communicator, device, forms(arrays));
+        List<Tensor> places = GradientArena.allocate(communicator, device, specs(arrays));
         for (int i = 0; i < moving.length; i++) {
             try (NDArray gradient = arrays.get(i).getGradient()) {
                 if (access.moveInto(gradient, places.get(i))) {
@@ -338,11 +338,11 @@ final class BlockGradients implements SparseGradients {
         }
     }
 
-    static List<GradientArena.Form> forms(List<NDArray> arrays) {
+    static List<GradientArena.Spec> specs(List<NDArray> arrays) {
         return arrays.stream()
                 .map(
                         array ->
-                                new GradientArena.Form(
+                                new GradientArena.Spec(
                                         DataTypes.of(array.getDataType()), DataTypes.shape(array)))
                 .toList();
     }

@@ -242,7 +242,7 @@ public final class DistributedOptimizer extends Optimizer {
     ///
     /// @throws IllegalStateException when it has no such process set
     public void rebind(Communicator communicator) {
-        ProcessSet next = OptimizerOptions.sameSet(communicator, processSetId);
+        ProcessSet next = OptimizerOptions.findProcessSet(communicator, processSetId);
         processSet = () -> next;
         reset();
     }

@@ -87,7 +87,9 @@ public final class DistributedOptimizer {
     /// @param parameters the parameters of the optimizer, by names that are the same on all ranks, in the
     ///     same order
     public static Builder wrap(Optimizer optimizer, Map<String, Tensor> parameters) {
-        return new Builder(optimizer, new LinkedHashMap<>(parameters));
+        Map<String, Tensor> kept = new LinkedHashMap<>();
+        parameters.forEach((name, tensor) -> kept.put(name, TorchParameters.kept(tensor)));
+        return new Builder(optimizer, kept);
     }
 
     /// The optimizer that applies the gradients.
@@ -123,7 +125,7 @@ public final class DistributedOptimizer {
             throw new IllegalStateException(
                     """
                     zeroGrad() after %d of %d backward passes of a step: their gradients may be in use
-                    Call step() or synchronize() first."""
+                    Call step() or synchronize() first. To discard the gradients, call reset() on all ranks."""
                             .formatted(passes, settings.backwardPassesPerStep()));
         }
         current.clear();
@@ -202,7 +204,7 @@ public final class DistributedOptimizer {
     ///
     /// @throws IllegalStateException when it has no such process set
     public void rebind(Communicator communicator) {
-        ProcessSet next = OptimizerOptions.sameSet(communicator, processSetId);
+        ProcessSet next = OptimizerOptions.findProcessSet(communicator, processSetId);
         processSet = () -> next;
         reset();
     }

@@ -154,7 +154,13 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
                 deltas.begin();
             }
             reducer.synchronize();
+            if (deltas != null) {
+                deltas.end();
+            }
         } catch (RuntimeException | Error e) {
+            if (deltas != null) {
+                deltas.rollBack();
+            }
             try {
                 rethrowFromHooks();
             } catch (RuntimeException | Error hookFailure) {

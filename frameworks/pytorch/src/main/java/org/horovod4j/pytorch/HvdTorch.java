@@ -30,8 +30,8 @@ public final class HvdTorch {
     /// Loads libtorch, then calls [Hvd#init]. Call it before anything of PyTorch: without it, ranks that
     /// start together for the first time on a host crash while JavaCPP unpacks native libraries.
     ///
-    /// @throws org.horovod4j.ConfigurationException when the class path has several versions of JavaCPP, or
-    ///     lacks native libraries
+    /// @throws org.horovod4j.ConfigurationException when JavaCPP is on the class path more than once or
+    ///     too old, or native libraries are missing
     /// @throws IllegalStateException when DJL has loaded its libtorch into this process
     public static void init() {
         load();
@@ -56,14 +56,24 @@ public final class HvdTorch {
     /// ```
     public static DistributedOptimizer distributed(
             Optimizer optimizer, Module module, Consumer<DistributedOptimizer.Builder> options) {
-        DistributedOptimizer.Builder builder = DistributedOptimizer.wrap(optimizer, module);
-        options.accept(builder);
-        return builder.build();
+        return built(DistributedOptimizer.wrap(optimizer, module), options);
     }
 
     /// The same for a module that was loaded from TorchScript.
     public static DistributedOptimizer distributed(Optimizer optimizer, JitModule module) {
-        return DistributedOptimizer.wrap(optimizer, module).build();
+        return distributed(optimizer, module, _ -> {});
+    }
+
+    /// The same for a module that was loaded from TorchScript, with options.
+    public static DistributedOptimizer distributed(
+            Optimizer optimizer, JitModule module, Consumer<DistributedOptimizer.Builder> options) {
+        return built(DistributedOptimizer.wrap(optimizer, module), options);
+    }
+
+    private static DistributedOptimizer built(
+            DistributedOptimizer.Builder builder, Consumer<DistributedOptimizer.Builder> options) {
+        options.accept(builder);
+        return builder.build();
     }
 
     /// Overwrites parameters and buffers with those of `rootRank`. See [TorchParameters#broadcast].

@@ -54,6 +54,28 @@ final class ParameterDeltas implements Gradients {
         isUpdated = false;
     }
 
+    /// Ends a step in which all changes were reduced.
+    void end() {
+        for (int i = 0; i < startWeights.length; i++) {
+            Tensor start = startWeights[i];
+            if (start != null) {
+                start.close();
+                startWeights[i] = null;
+            }
+        }
+    }
+
+    /// Ends a step that failed: all parameters get the values that they had before it.
+    void rollBack() {
+        for (int i = 0; i < startWeights.length; i++) {
+            Tensor start = startWeights[i];
+            if (start != null) {
+                TensorMemory.write(gradients.parameter(i), TensorMemory.view(start));
+            }
+        }
+        end();
+    }
+
     /// Updates all parameters, when the first change of a step is needed: not if the step fails before.
     private void update() {
         isUpdated = true;
@@ -91,12 +113,11 @@ final class ParameterDeltas implements Gradients {
     @Override
     public void setReduced(int parameter, Gradient reduced) {
         org.horovod4j.Tensor delta = Objects.requireNonNull(deltas[parameter]);
-        try (Tensor start = Objects.requireNonNull(startWeights[parameter]);
-                Tensor change = TensorMemory.newTensor(delta);
+        Tensor start = Objects.requireNonNull(startWeights[parameter]);
+        try (Tensor change = TensorMemory.newTensor(delta);
                 Tensor there = change.to(start.device(), start.scalar_type());
                 Tensor sum = start.add(there)) {
             TensorMemory.write(gradients.parameter(parameter), TensorMemory.view(sum));
         }
-        startWeights[parameter] = null;
     }
 }

@@ -95,7 +95,7 @@ final class ParameterGradients implements SparseGradients {
     public SparseTensor acquireEmpty(int parameter) {
         Tensor weight = parameters.get(parameter);
         Shape whole = TensorTypes.shape(weight);
-        setAcquired(parameter, null, false);
+        setAcquired(parameter, null);
         return new SparseTensor(
                 org.horovod4j.Tensor.zeros(DataType.INT64, Shape.of(0)),
                 org.horovod4j.Tensor.zeros(TensorTypes.of(weight), whole.withRows(0)),
@@ -106,37 +106,45 @@ final class ParameterGradients implements SparseGradients {
     public Gradient acquire(int parameter) {
         try (Tensor gradient = parameters.get(parameter).grad()) {
             if (!gradient.defined()) {
-                return dense(parameter, defineZero(parameter));
+                return acquireZero(parameter);
             }
             if (gradient.is_sparse()) {
-                setAcquired(parameter, null, false);
+                setAcquired(parameter, null);
                 return new Gradient.Sparse(rows(parameter, gradient));
             }
             org.horovod4j.Tensor slice = slices[parameter];
-            Optional<org.horovod4j.Tensor> memory = TensorMemory.inPlace(gradient);
             if (slice == null) {
-                return memory.map(elements -> dense(parameter, elements))
-                        .orElseGet(() -> denseCopy(parameter, gradient));
+                return denseWhereItIs(parameter, gradient);
             }
-            if (memory.filter(elements -> isAt(slice, elements)).isEmpty()) {
+            if (TensorMemory.inPlace(gradient)
+                    .filter(elements -> isAt(slice, elements))
+                    .isEmpty()) {
                 moveInto(slice, parameter, gradient);
             }
             return dense(parameter, slice);
         }
     }
 
-    private org.horovod4j.Tensor defineZero(int parameter) {
+    /// Defines a gradient of zeros: other ranks may have used the parameter.
+    private Gradient acquireZero(int parameter) {
         Tensor weight = parameters.get(parameter);
         org.horovod4j.Tensor slice = slices[parameter];
         if (slice != null) {
             slice.segment().fill((byte) 0);
             setGradient(parameter, TensorMemory.over(slice));
-            return slice;
+            return dense(parameter, slice);
         }
         setGradient(parameter, torch.zeros_like(weight));
         try (Tensor zeros = weight.grad()) {
-            return TensorMemory.view(zeros);
+            return denseWhereItIs(parameter, zeros);
         }
+    }
+
+    /// The gradient in its own memory if that is in row-major order, and a copy otherwise.
+    private Gradient denseWhereItIs(int parameter, Tensor gradient) {
+        return TensorMemory.inPlace(gradient)
+                .map(elements -> dense(parameter, elements))
+                .orElseGet(() -> denseCopy(parameter, gradient));
     }
 
     private void moveInto(org.horovod4j.Tensor slice, int parameter, Tensor gradient) {
@@ -158,14 +166,14 @@ final class ParameterGradients implements SparseGradients {
     }
 
     private Gradient dense(int parameter, org.horovod4j.Tensor tensor) {
-        setAcquired(parameter, tensor, false);
-        wasSparse[parameter] = false;
+        setAcquired(parameter, tensor);
         return new Gradient.Dense(tensor);
     }
 
-    private void setAcquired(int parameter, org.horovod4j.@Nullable Tensor tensor, boolean copied) {
+    /// @param tensor null if the gradient is sparse
+    private void setAcquired(int parameter, org.horovod4j.@Nullable Tensor tensor) {
         lastDense[parameter] = tensor;
-        isCopy[parameter] = copied;
+        isCopy[parameter] = false;
         wasSparse[parameter] = tensor == null;
     }
 
@@ -196,15 +204,23 @@ final class ParameterGradients implements SparseGradients {
     @Override
     public void setReduced(int parameter, Gradient reduced) {
         switch (reduced) {
-            case Gradient.Sparse(SparseTensor rows) -> setGradient(parameter, sparse(rows));
+            case Gradient.Sparse(SparseTensor rows) -> replaceGradient(parameter, sparse(rows));
             case Gradient.Dense(org.horovod4j.Tensor tensor) when tensor != lastDense[parameter] ->
-                    setGradient(parameter, TensorMemory.newTensor(tensor));
+                    replaceGradient(parameter, TensorMemory.newTensor(tensor));
             case Gradient.Dense(org.horovod4j.Tensor tensor) when isCopy[parameter] -> {
                 try (Tensor gradient = parameters.get(parameter).grad()) {
                     TensorMemory.write(gradient, tensor);
                 }
             }
             case Gradient.Dense _ -> {} // in the memory of the gradient
+        }
+    }
+
+    /// Moves a tensor in main memory to the device of the parameter, and closes it.
+    private void replaceGradient(int parameter, Tensor gradient) {
+        Tensor weight = parameters.get(parameter);
+        try (gradient) {
+            setGradient(parameter, gradient.to(weight.device(), weight.scalar_type()));
         }
     }
 
@@ -249,16 +265,16 @@ final class ParameterGradients implements SparseGradients {
         if (moving.length == 0) {
             return;
         }
-        List<GradientArena.Form> forms =
+        List<GradientArena.Spec> specs =
                 Arrays.stream(moving)
                         .mapToObj(parameters::get)
                         .map(
                                 it ->
-                                        new GradientArena.Form(
+                                        new GradientArena.Spec(
                                                 TensorTypes.of(it), TensorTypes.shape(it)))
                         .toList();
         List<org.horovod4j.Tensor> places =
-                GradientArena.allocate(communicator, Device.HOST, forms);
+                GradientArena.allocate(communicator, Device.HOST, specs);
         for (int i = 0; i < moving.length; i++) {
             slices[moving[i]] = places.get(i);
             try (Tensor gradient = parameters.get(moving[i]).grad()) {

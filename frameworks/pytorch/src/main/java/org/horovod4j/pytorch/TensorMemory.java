@@ -8,6 +8,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.horovod4j.libtorch.TorchTensors;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -58,8 +59,8 @@ public final class TensorMemory {
                 org.horovod4j.Tensor.of(memory, TensorTypes.of(tensor), TensorTypes.shape(tensor)));
     }
 
-    /// The elements in place or, if that is not possible, as a copy. The tensor must stay open while the
-    /// result is in use.
+    /// The elements in place or, if that is not possible, as a copy. The tensor must stay open and reachable
+    /// while the result is in use: see [Reference#reachabilityFence].
     public static org.horovod4j.Tensor view(Tensor tensor) {
         return inPlace(tensor).orElseGet(() -> copy(tensor));
     }
@@ -74,19 +75,27 @@ public final class TensorMemory {
 
     /// Copies the elements of a dense tensor on any device.
     static void read(Tensor tensor, org.horovod4j.Tensor into) {
-        inPlace(tensor)
-                .ifPresentOrElse(
-                        elements -> into.segment().copyFrom(elements.segment()),
-                        () -> tensors().read(tensor.address(), into.segment()));
+        try {
+            inPlace(tensor)
+                    .ifPresentOrElse(
+                            elements -> into.segment().copyFrom(elements.segment()),
+                            () -> tensors().read(tensor.address(), into.segment()));
+        } finally {
+            Reference.reachabilityFence(tensor);
+        }
     }
 
     /// Overwrites the elements of a dense tensor on any device. Autograd does not record it.
     public static void write(Tensor tensor, org.horovod4j.Tensor from) {
-        Optional<org.horovod4j.Tensor> elements = inPlace(tensor);
-        if (elements.isEmpty()) {
-            tensors().write(tensor.address(), from.segment());
-        } else if (!elements.get().segment().equals(from.segment())) {
-            elements.get().segment().copyFrom(from.segment());
+        try {
+            Optional<org.horovod4j.Tensor> elements = inPlace(tensor);
+            if (elements.isEmpty()) {
+                tensors().write(tensor.address(), from.segment());
+            } else if (!elements.get().segment().equals(from.segment())) {
+                elements.get().segment().copyFrom(from.segment());
+            }
+        } finally {
+            Reference.reachabilityFence(tensor);
         }
     }
 
@@ -111,9 +120,9 @@ public final class TensorMemory {
         }
     }
 
-    /// The number of places in memory of Horovod4J that PyTorch uses, for tests.
-    static int sharedCount() {
-        return SHARED.size();
+    /// Whether a tensor of PyTorch uses the memory of Horovod4J at this address, for tests.
+    static boolean isShared(long address) {
+        return SHARED.containsKey(address);
     }
 
     private static TorchTensors tensors() {

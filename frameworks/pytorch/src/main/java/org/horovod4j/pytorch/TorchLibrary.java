@@ -38,8 +38,8 @@ final class TorchLibrary {
 
     /// Loads the library in the first call.
     ///
-    /// @throws ConfigurationException when the class path has several versions of JavaCPP, or lacks
-    ///     native libraries
+    /// @throws ConfigurationException when JavaCPP is on the class path more than once or too old, or
+    ///     native libraries are missing
     /// @throws IllegalStateException when the process has loaded another copy of libtorch
     static synchronized TorchRuntime runtime() {
         TorchRuntime current = runtime;
@@ -59,33 +59,42 @@ final class TorchLibrary {
             if (Set.copyOf(copies.stream().map(URL::toString).toList()).size() > 1) {
                 throw new ConfigurationException(
                         """
-                        the class path has several versions of JavaCPP: %s
+                        JavaCPP is on the class path more than once: %s
                         Keep the newest one, with its native library (classifier linux-x86_64)."""
                                 .formatted(copies));
             }
-            requireJavaCpp(String.valueOf(Loader.getVersion()), bindingVersion());
+            requireJavaCpp(Loader.getVersion(), bindingVersion());
         } catch (IOException e) {
             throw new UncheckedIOException("cannot find the version of JavaCPP", e);
         }
     }
 
-    /// The version of libtorch.
+    /// The version of libtorch, for messages.
     static String version() {
         try {
-            String binding = bindingVersion();
-            return binding.substring(0, binding.lastIndexOf('-'));
+            return libtorchVersion(bindingVersion());
         } catch (IOException e) {
             throw new UncheckedIOException("cannot find the version of PyTorch", e);
         }
     }
 
-    private static String bindingVersion() throws IOException {
-        return String.valueOf(Loader.getVersion("org.bytedeco", "pytorch"));
+    static String libtorchVersion(@Nullable String binding) {
+        return binding == null ? "an unknown version" : binding.replaceFirst("-[^-]*$", "");
     }
 
+    /// Null if the jar of the program has all libraries, without the properties that Maven adds to each.
+    private static @Nullable String bindingVersion() throws IOException {
+        return Loader.getVersion("org.bytedeco", "pytorch");
+    }
+
+    /// Checks nothing if a version is unknown.
+    ///
     /// @param javaCpp the version of JavaCPP, `1.5.13`
     /// @param pytorch the version of the binding, which ends with that of JavaCPP: `2.10.0-1.5.13`
-    static void requireJavaCpp(String javaCpp, String pytorch) {
+    static void requireJavaCpp(@Nullable String javaCpp, @Nullable String pytorch) {
+        if (javaCpp == null || pytorch == null) {
+            return;
+        }
         String expected = pytorch.substring(pytorch.lastIndexOf('-') + 1);
         if (parsed(javaCpp).compareTo(parsed(expected)) < 0) {
             throw new ConfigurationException(

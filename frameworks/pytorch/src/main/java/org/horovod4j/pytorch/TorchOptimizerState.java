@@ -1,17 +1,17 @@
 package org.horovod4j.pytorch;
 
-import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.pytorch.ArchiveWriter;
-import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.OptimizerParamGroup;
 import org.bytedeco.pytorch.OutputArchive;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.horovod4j.Communicator;
 import org.horovod4j.training.RankConsistency;
 
-import java.io.ByteArrayOutputStream;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /// The state of an optimizer of `torch::optim`, such as momentum, with its settings, such as the learning
 /// rate. It has the format of `torch::save`.
@@ -23,82 +23,99 @@ public final class TorchOptimizerState {
     /// A copy of state and settings.
     public static byte[] save(Optimizer optimizer) {
         TorchLibrary.runtime();
-        try (OutputArchive archive = new OutputArchive();
-                Collector collector = new Collector()) {
+        try (OutputArchive archive = new OutputArchive()) {
             optimizer.save(archive);
-            archive.save_to(collector);
-            return collector.bytes();
+            return OptimizerArchive.bytes(archive);
         }
     }
 
-    /// Overwrites state and settings.
+    /// Overwrites state and settings. A parameter that had no state when `state` was saved, for example
+    /// because there was no step yet, gets the state of an optimizer that has made no step.
     ///
     /// @param state of an optimizer of the same kind with the same parameters
+    /// @throws IllegalStateException when a parameter of SGD with dampening would lose its state
     public static void load(Optimizer optimizer, byte[] state) {
-        TorchLibrary.runtime();
-        try (InputArchive archive = new InputArchive();
-                BytePointer bytes = new BytePointer(state)) {
-            archive.load_from(bytes, state.length);
-            optimizer.load(archive);
+        load(optimizer, save(optimizer), state);
+    }
+
+    /// @param own the present state
+    private static void load(Optimizer optimizer, byte[] own, byte[] state) {
+        OptimizerArchive present = OptimizerArchive.parse(own);
+        OptimizerArchive next = OptimizerArchive.parse(state);
+        BitSet lost = present.withState();
+        lost.andNot(next.withState());
+        if (!lost.isEmpty()) {
+            if (hasDampening(optimizer)) {
+                throw new IllegalStateException(
+                        """
+                        a state that was saved before the first step cannot be loaded into SGD with dampening
+                        Create the optimizer again, or save after the first step.""");
+            }
+            optimizer.load(present.zeroed());
         }
+        optimizer.load(next.archive());
+    }
+
+    /// The first step of SGD with dampening differs from a step after a momentum of zeros, and libtorch
+    /// cannot remove a momentum.
+    private static boolean hasDampening(Optimizer optimizer) {
+        return optimizer instanceof SGD
+                && groups(optimizer)
+                        .map(OptimizerParamGroup::options)
+                        .anyMatch(options -> new SGDOptions(options).dampening().get() != 0);
+    }
+
+    private static Stream<OptimizerParamGroup> groups(Optimizer optimizer) {
+        return LongStream.range(0, optimizer.param_groups().size())
+                .mapToObj(optimizer.param_groups()::get);
     }
 
     /// Overwrites state and settings with those of `rootRank`. All ranks call this.
     ///
     /// @throws org.horovod4j.MismatchException on all ranks, when a rank has another kind of optimizer or
-    ///     another number of parameters
+    ///     another number of parameters, or when SGD with dampening would lose a state; see [#load]
     public static void broadcast(Communicator communicator, Optimizer optimizer, int rootRank) {
         byte[] own = save(optimizer);
-        Form form =
-                new Form(optimizer.getClass().getSimpleName(), parameters(optimizer), own.length);
-        Form root = communicator.broadcastObject(ACTION + ".form", form, rootRank);
+        Summary summary =
+                new Summary(
+                        optimizer.getClass().getSimpleName(),
+                        parameters(optimizer),
+                        hasDampening(optimizer),
+                        OptimizerArchive.parse(own).withState().stream().boxed().toList(),
+                        own.length);
+        Summary root = communicator.broadcastObject(ACTION + ".summary", summary, rootRank);
         RankConsistency.check(
                 communicator,
                 ACTION,
-                form.differences(root),
+                summary.differences(root),
                 "Use the same optimizer and the same network on every rank.");
         byte[] state = communicator.rank() == rootRank ? own : new byte[root.byteSize];
         communicator.broadcast(
                 ACTION + ".state", org.horovod4j.Tensor.of(state, state.length), rootRank);
-        load(optimizer, state);
+        load(optimizer, own, state);
     }
 
     private static long parameters(Optimizer optimizer) {
-        return LongStream.range(0, optimizer.param_groups().size())
-                .map(group -> optimizer.param_groups().get(group).params().size())
-                .sum();
+        return groups(optimizer).mapToLong(group -> group.params().size()).sum();
     }
 
     /// @param parameters the number of parameters
-    private record Form(String optimizer, long parameters, int byteSize) {
-        List<String> differences(Form root) {
-            return optimizer.equals(root.optimizer) && parameters == root.parameters
-                    ? List.of()
-                    : List.of(
-                            "uses %s with %d parameters, the root rank %s with %d"
-                                    .formatted(
-                                            optimizer,
-                                            parameters,
-                                            root.optimizer,
-                                            root.parameters));
-        }
-    }
-
-    /// Collects the bytes of an archive.
-    private static final class Collector extends ArchiveWriter {
-        private final ByteArrayOutputStream collected = new ByteArrayOutputStream();
-
-        /// Called by libtorch.
-        @Override
-        public long call(Pointer data, long size) {
-            byte[] part = new byte[Math.toIntExact(size)];
-            new BytePointer(data).get(part);
-            collected.writeBytes(part);
-            return size;
-        }
-
-        byte[] bytes() {
-            return collected.toByteArray();
+    /// @param withState the positions of those with a state
+    private record Summary(
+            String optimizer,
+            long parameters,
+            boolean hasDampening,
+            List<Integer> withState,
+            int byteSize) {
+        List<String> differences(Summary root) {
+            if (!optimizer.equals(root.optimizer) || parameters != root.parameters) {
+                return List.of(
+                        "uses %s with %d parameters, the root rank %s with %d"
+                                .formatted(optimizer, parameters, root.optimizer, root.parameters));
+            }
+            return hasDampening && !root.withState.containsAll(withState)
+                    ? List.of("has made steps by SGD with dampening, the root rank has not")
+                    : List.of();
         }
     }
 }

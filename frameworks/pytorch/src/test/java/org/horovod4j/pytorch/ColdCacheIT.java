@@ -64,7 +64,7 @@ class ColdCacheIT {
     }
 
     @Test
-    void twoVersionsOfJavaCppAreRefused() throws Exception {
+    void secondJavaCppIsRefused() throws Exception {
         Path javaCpp =
                 Stream.of(TestJvm.CLASS_PATH.split(File.pathSeparator))
                         .filter(each -> each.matches(".*/javacpp-[0-9.]+\\.jar"))
@@ -75,7 +75,7 @@ class ColdCacheIT {
         String both = TestJvm.CLASS_PATH + File.pathSeparator + copy;
         assertThat(start("out", both).waitFor()).isOne();
         assertThat(Files.readString(folder.resolve("out")))
-                .contains("the class path has several versions of JavaCPP", "javacpp-other.jar");
+                .contains("JavaCPP is on the class path more than once", "javacpp-other.jar");
     }
 
     @Test

@@ -3,12 +3,20 @@ package org.horovod4j.pytorch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import org.bytedeco.pytorch.Adagrad;
+import org.bytedeco.pytorch.AdagradOptions;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.AdamW;
+import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.RMSprop;
+import org.bytedeco.pytorch.RMSpropOptions;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -22,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 
 /// Broadcasts of parameters, buffers and states of optimizers, and collectives on tensors.
 class TorchParametersTest {
@@ -100,6 +109,88 @@ class TorchParametersTest {
                     int half = both.length / 2;
                     assertThat(Arrays.copyOfRange(both, half, both.length))
                             .containsExactly(Arrays.copyOf(both, half));
+                });
+    }
+
+    /// libtorch leaves state unchanged that is not in an archive.
+    @Test
+    void stateFromBeforeFirstStepHasNoMomentum() {
+        Map<String, Function<TestNetwork, Optimizer>> kinds =
+                Map.of(
+                        "sgd", TestNetwork::sgd,
+                        "adam", TestNetwork::adam,
+                        "adamw", it -> new AdamW(it.parameters(), new AdamWOptions(0.01)),
+                        "rmsprop", it -> new RMSprop(it.parameters(), new RMSpropOptions(0.01)),
+                        "adagrad", it -> new Adagrad(it.parameters(), new AdagradOptions(0.01)));
+        kinds.forEach(
+                (name, kind) -> {
+                    TestNetwork network = TorchProcesses.newNetwork();
+                    Optimizer optimizer = kind.apply(network);
+                    byte[] start = TorchOptimizerState.save(optimizer);
+                    step(network, optimizer, 0);
+                    step(network, optimizer, 4);
+                    TestNetwork other = TorchProcesses.newNetwork();
+                    TorchParameters.named(network)
+                            .forEach(
+                                    (each, tensor) ->
+                                            TensorMemory.write(
+                                                    other.parameter(each),
+                                                    TensorMemory.view(tensor)));
+                    TorchOptimizerState.load(optimizer, start);
+                    Optimizer fresh = kind.apply(other);
+                    for (int from = 8; from < 16; from += 4) {
+                        step(network, optimizer, from);
+                        step(other, fresh, from);
+                    }
+                    assertThat(network.weights()).as(name).containsExactly(other.weights());
+                });
+    }
+
+    private static void step(TestNetwork network, Optimizer optimizer, int from) {
+        optimizer.zero_grad();
+        network.pass(from, from + 4);
+        optimizer.step();
+    }
+
+    @Test
+    void rootWithoutStepsClearsStateOfOthers() {
+        World.run(
+                2,
+                comm -> {
+                    TestNetwork network = TorchProcesses.newNetwork();
+                    Optimizer sgd = network.sgd();
+                    if (comm.rank() == 1) {
+                        step(network, sgd, 0);
+                    }
+                    TorchParameters.broadcast(comm, TorchParameters.named(network), 0);
+                    TorchOptimizerState.broadcast(comm, sgd, 0);
+                    step(network, sgd, 4);
+                    TestNetwork expected = TorchProcesses.newNetwork();
+                    step(expected, expected.sgd(), 4);
+                    assertThat(network.weights()).containsExactly(expected.weights());
+                });
+    }
+
+    @Test
+    void momentumWithDampeningCannotBeCleared() {
+        World.run(
+                2,
+                comm -> {
+                    TestNetwork network = TorchProcesses.newNetwork();
+                    SGDOptions options = new SGDOptions(0.1);
+                    options.momentum().put(0.9);
+                    options.dampening().put(0.5);
+                    Optimizer sgd = new SGD(network.parameters(), options);
+                    byte[] start = TorchOptimizerState.save(sgd);
+                    if (comm.rank() == 1) {
+                        step(network, sgd, 0);
+                        assertThatThrownBy(() -> TorchOptimizerState.load(sgd, start))
+                                .isInstanceOf(IllegalStateException.class)
+                                .hasMessageContaining("saved before the first step");
+                    }
+                    assertThatThrownBy(() -> TorchOptimizerState.broadcast(comm, sgd, 0))
+                            .isInstanceOf(MismatchException.class)
+                            .hasMessageContaining("rank 1: has made steps by SGD with dampening");
                 });
     }
 

@@ -20,6 +20,7 @@ import java.util.Map;
 /// The parameters and buffers of a module and the state of its optimizer, for elastic training.
 ///
 /// ```java
+/// HvdTorch.load(); // before anything of PyTorch
 /// ElasticSampler sampler = new ElasticSampler(images, Sampling.shuffled(42));
 /// ObjectState state =
 ///         new ObjectState()
@@ -39,17 +40,9 @@ public final class TorchState extends State {
     private final CommitBuffers<Commit> commitBuffers =
             new CommitBuffers<>(() -> "the parameters of a module and the state of its optimizer");
 
-    private static final class Commit {
-        private final Snapshot values;
-
-        /// As [TorchOptimizerState] writes it.
-        private final byte[] optimizerState;
-
-        Commit(Snapshot values, byte[] optimizerState) {
-            this.values = values;
-            this.optimizerState = optimizerState;
-        }
-    }
+    /// @param optimizerState as [TorchOptimizerState] writes it
+    @SuppressWarnings("ArrayRecordComponent") // commits are not compared
+    private record Commit(Snapshot values, byte[] optimizerState) {}
 
     /// @param optimizer of the module's parameters
     public TorchState(Module module, DistributedOptimizer optimizer) {
@@ -77,7 +70,7 @@ public final class TorchState extends State {
     protected void save() {
         List<MemorySegment> values = segments(views());
         Snapshot snapshot =
-                commitBuffers.spare().map(it -> it.values).orElseGet(() -> Snapshot.of(values));
+                commitBuffers.spare().map(Commit::values).orElseGet(() -> Snapshot.of(values));
         commitBuffers.commit(
                 new Commit(snapshot, TorchOptimizerState.save(optimizer.wrapped())),
                 () -> snapshot.copyFrom(values));
