@@ -2,6 +2,10 @@ package org.horovod4j.examples;
 
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.JitModule;
 import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -37,6 +41,17 @@ final class TorchDigits {
                         new long[] {batch.length},
                         new TensorOptions(ScalarType.Long))
                 .clone();
+    }
+
+    static Tensor forward(JitModule network, Tensor images) {
+        return network.forward(new IValueVector(new IValue(images))).toTensor();
+    }
+
+    /// How many images of a batch a network recognises.
+    static int countCorrect(JitModule network, MnistData data, int[] batch) {
+        try (PointerScope _ = new PointerScope()) {
+            return countCorrect(forward(network, images(data, batch)), labels(data, batch));
+        }
     }
 
     /// How many outputs are largest at the right digit.

@@ -3,10 +3,9 @@ package org.horovod4j.examples;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
-import org.bytedeco.pytorch.IValue;
-import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.JitModule;
 import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.QualifiedName;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
@@ -22,9 +21,7 @@ import org.horovod4j.training.MetricTotals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Locale;
-import java.util.Map;
 
 /// Trains a network further that was written and trained in Python, with PyTorch by `org.bytedeco:pytorch` on
 /// several processes. The network knows the digits 0 to 4; with one more layer it learns all ten.
@@ -40,21 +37,30 @@ public final class TorchFineTune {
     private static final double LEARNING_RATE = 0.001;
     private static final long SEED = 7;
 
-    private final JitModule features;
-    private final LinearImpl head = new LinearImpl(FEATURES, DIGITS);
-    private final Map<String, Tensor> parameters = new LinkedHashMap<>();
+    private final JitModule network;
     private final DistributedOptimizer optimizer;
 
-    private TorchFineTune(Path network) {
-        features = torch.load(network.toString());
-        TorchParameters.named(features)
-                .forEach((name, each) -> parameters.put("features." + name, each));
-        TorchParameters.named(head).forEach((name, each) -> parameters.put("head." + name, each));
-        Adam adam =
-                new Adam(
-                        new TensorVector(parameters.values().toArray(Tensor[]::new)),
-                        new AdamOptions(LEARNING_RATE * Hvd.size()));
-        optimizer = DistributedOptimizer.wrap(adam, parameters).build();
+    private TorchFineTune(Path features) {
+        network = withNewLayer(torch.load(features.toString()));
+        TensorVector parameters =
+                new TensorVector(TorchParameters.named(network).values().toArray(Tensor[]::new));
+        Adam adam = new Adam(parameters, new AdamOptions(LEARNING_RATE * Hvd.size()));
+        optimizer = HvdTorch.distributed(adam, network);
+    }
+
+    /// TorchScript with both, so that one file has the whole network.
+    private static JitModule withNewLayer(JitModule features) {
+        JitModule network = new JitModule(new QualifiedName("__torch__.Digits"));
+        network.register_module("features", features);
+        LinearImpl layer = new LinearImpl(FEATURES, DIGITS);
+        network.register_parameter("weight", layer.weight(), false);
+        network.register_parameter("bias", layer.bias(), false);
+        network.define(
+                """
+                def forward(self, images):
+                    return torch.linear(self.features.forward(images), self.weight, self.bias)
+                """);
+        return network;
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -63,12 +69,12 @@ public final class TorchFineTune {
         try {
             TorchFineTune program = new TorchFineTune(options.network());
             // All processes have loaded the same file, but the new layer is random.
-            TorchParameters.broadcast(Hvd.communicator(), program.parameters, 0);
+            HvdTorch.broadcastParameters(program.network, 0);
             program.train(options);
             if (Hvd.rank() == 0) {
                 Files.createDirectories(options.model());
-                Path file = options.model().resolve("features.pt");
-                program.features.save(file.toString());
+                Path file = options.model().resolve("digits.pt");
+                program.network.save(file.toString());
                 System.out.println("the network is in " + file);
             }
         } finally {
@@ -85,14 +91,14 @@ public final class TorchFineTune {
                         .shard(training.count(), BATCH, Hvd.communicator());
         Shard testShard = Sampling.inOrder().shard(test.count(), TEST_BATCH, Hvd.communicator());
         for (int epoch = 0; epoch < options.epochs(); epoch++) {
-            features.train();
+            network.train();
             for (int[] batch : shard.batches(epoch)) {
                 trainStep(training, batch);
             }
-            features.eval();
+            network.eval();
             MetricTotals totals = new MetricTotals();
             for (int[] batch : testShard.batches(epoch)) {
-                totals.add("correct", countCorrect(test, batch));
+                totals.add("correct", TorchDigits.countCorrect(network, test, batch));
                 totals.add("tested", batch.length);
             }
             totals.sumOverRanks(Hvd.communicator());
@@ -110,22 +116,11 @@ public final class TorchFineTune {
         try (PointerScope _ = new PointerScope()) { // frees the tensors of this step
             optimizer.zeroGrad();
             torch.cross_entropy(
-                            forward(TorchDigits.images(data, batch)),
+                            TorchDigits.forward(network, TorchDigits.images(data, batch)),
                             TorchDigits.labels(data, batch))
                     .backward();
             optimizer.step();
         }
-    }
-
-    private int countCorrect(MnistData data, int[] batch) {
-        try (PointerScope _ = new PointerScope()) {
-            return TorchDigits.countCorrect(
-                    forward(TorchDigits.images(data, batch)), TorchDigits.labels(data, batch));
-        }
-    }
-
-    private Tensor forward(Tensor images) {
-        return head.forward(features.forward(new IValueVector(new IValue(images))).toTensor());
     }
 
     private record Options(Path network, int epochs, Path data, Path model) {

@@ -36,7 +36,7 @@ import java.util.OptionalDouble;
 /// Every process has the whole network and its own part of the images. After each batch the processes
 /// average their gradients, so all of them make the same step: training on two processes equals training
 /// with batches twice as large. The lines that distributed training adds to a PyTorch program are marked
-/// `Horovod 1` to `Horovod 5`.
+/// `Horovod 1` to `Horovod 6`.
 ///
 /// ```
 /// examples/run.sh TorchMnist [--epochs N] [--data FOLDER] [--model FOLDER]
@@ -52,7 +52,7 @@ public final class TorchMnist {
             // Horovod 2: n processes average over n times as many images, so the learning rate is n
             // times as large.
             new Adam(network.parameters(), new AdamOptions(LEARNING_RATE * Hvd.size()));
-    // Horovod 3: average the gradients of all processes in each step.
+    // Horovod 4: average the gradients of all processes in each step.
     private final DistributedOptimizer optimizer = HvdTorch.distributed(adam, network);
 
     private TorchMnist() {}
@@ -64,11 +64,11 @@ public final class TorchMnist {
         HvdTorch.init();
         try {
             TorchMnist mnist = new TorchMnist();
-            // Horovod 4: all processes start with the parameters of rank 0.
+            // Horovod 3: all processes start with the parameters of rank 0.
             HvdTorch.broadcastParameters(mnist.network, 0);
             mnist.train(options);
 
-            // Horovod 5: only rank 0 writes files.
+            // Horovod 6: only rank 0 writes files.
             if (Hvd.rank() == 0) {
                 mnist.save(options.model());
             }
@@ -80,7 +80,8 @@ public final class TorchMnist {
     private void train(Options options) throws IOException {
         MnistData training = MnistData.read(options.data(), "train");
         MnistData test = MnistData.read(options.data(), "t10k");
-        // Each process gets its part of the images, and all have the same number of steps.
+        // Horovod 5: each process gets its part of the images, and all have the same number of
+        // steps.
         Shard shard =
                 Sampling.shuffled(SEED)
                         .withLastBatch(LastBatch.DROP)

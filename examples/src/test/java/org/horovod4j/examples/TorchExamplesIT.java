@@ -7,6 +7,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 
+import org.bytedeco.pytorch.JitModule;
+import org.bytedeco.pytorch.global.torch;
 import org.horovod4j.Hvd;
 import org.horovod4j.libtorch.TorchRuntime;
 import org.horovod4j.pytorch.HvdTorch;
@@ -23,6 +25,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// The examples that train with PyTorch by Bytedeco, with few data and two processes each.
@@ -53,9 +56,35 @@ class TorchExamplesIT {
     @Test
     void networkFromPythonLearnsMoreDigits() throws Exception {
         Path network = Path.of("data", "torchscript", "features.pt").toAbsolutePath();
-        assertThat(train(TorchFineTune.class, "--network", network.toString()))
-                .contains("with 2 process(es)");
-        assertThat(folder.resolve("features.pt")).exists();
+        String output = train(TorchFineTune.class, "--network", network.toString());
+        assertThat(output).contains("with 2 process(es)");
+        TestJvm program =
+                TestJvm.of(SavedDigits.class, folder.resolve("digits.pt").toString(), "" + digits)
+                        .onClassPathOf(
+                                SavedDigits.class,
+                                TorchFineTune.class,
+                                Hvd.class,
+                                TorchRuntime.class,
+                                HvdTorch.class)
+                        .withJars(LIBRARIES)
+                        .with(NATIVE_ACCESS);
+        assertThat(output(program, 0))
+                .contains("saved network: test accuracy %.2f %%".formatted(lastAccuracy(output)));
+    }
+
+    /// Loads the network of a file and tests it.
+    static final class SavedDigits {
+        private SavedDigits() {}
+
+        public static void main(String[] arguments) throws IOException {
+            HvdTorch.load();
+            JitModule network = torch.load(arguments[0]);
+            network.eval();
+            MnistData test = MnistData.read(Path.of(arguments[1]), "t10k");
+            int[] all = IntStream.range(0, test.count()).toArray();
+            double accuracy = 100.0 * TorchDigits.countCorrect(network, test, all) / all.length;
+            IO.println("saved network: test accuracy %.2f %%".formatted(accuracy));
+        }
     }
 
     /// Uses DJL, then PyTorch by Bytedeco.
@@ -81,15 +110,28 @@ class TorchExamplesIT {
                         .onClassPath(withoutBytedeco)
                         .withJars(LIBRARIES)
                         .with(NATIVE_ACCESS);
+        assertThat(output(program, 1))
+                .contains("DJL has 6.0")
+                .contains("IllegalStateException: this process has already loaded another libtorch")
+                .contains("libtorch_cpu.so");
+    }
+
+    private static String output(TestJvm program, int exitCode) throws Exception {
         ProcessBuilder builder = new ProcessBuilder(program.words()).redirectErrorStream(true);
         builder.environment().put("DJL_OFFLINE", "true");
         Process process = builder.start();
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-        assertThat(process.waitFor()).as(output).isOne();
-        assertThat(output)
-                .contains("DJL has 6.0")
-                .contains("IllegalStateException: this process has already loaded another libtorch")
-                .contains("libtorch_cpu.so");
+        assertThat(process.waitFor()).as(output).isEqualTo(exitCode);
+        return output;
+    }
+
+    private static double lastAccuracy(String output) {
+        Matcher accuracy = ACCURACY.matcher(output);
+        double last = 0;
+        while (accuracy.find()) {
+            last = Double.parseDouble(accuracy.group(1));
+        }
+        return last;
     }
 
     private String train(Class<?> example, String... more) throws Exception {
@@ -109,13 +151,8 @@ class TorchExamplesIT {
                         .with(NATIVE_ACCESS);
         try (ExampleJob job = ExampleJob.start(List.of("-np", "2"), program)) {
             assertThat(job.exitCode()).as(job.output()).isZero();
-            Matcher accuracy = ACCURACY.matcher(job.output());
-            double last = 0;
-            while (accuracy.find()) {
-                last = Double.parseDouble(accuracy.group(1));
-            }
             // guessing is right once in ten times
-            assertThat(last).as(job.output()).isGreaterThan(85);
+            assertThat(lastAccuracy(job.output())).as(job.output()).isGreaterThan(85);
             return job.output();
         }
     }
