@@ -8,6 +8,7 @@ import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.horovod4j.ReduceOp;
 import org.horovod4j.testing.World;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,17 @@ class SyncBatchNormTest {
                                         LAST_BITS);
                     }
                     assertThat(own.keySet()).isEqualTo(others.keySet());
+                    TensorCollectives collectives = new TensorCollectives(comm);
+                    for (String parameter : List.of("weight", "bias")) {
+                        Tensor part = Objects.requireNonNull(own.get(parameter)).grad();
+                        Tensor sum = collectives.allreduce(parameter, part, ReduceOp.SUM);
+                        assertThat(floats(sum))
+                                .containsExactly(
+                                        floats(
+                                                Objects.requireNonNull(others.get(parameter))
+                                                        .grad()),
+                                        LAST_BITS);
+                    }
                 });
     }
 

@@ -245,6 +245,26 @@ class TorchParametersTest {
                 });
     }
 
+    @Test
+    void transposedTensorsAreExchanged() {
+        World.run(
+                2,
+                comm -> {
+                    float[] values = {1, 2, 3, 4, 5, 6};
+                    Tensor own = TensorMemory.newTensor(org.horovod4j.Tensor.of(values, 2, 3)).t();
+                    own.mul_(new Scalar(comm.rank() + 1f));
+                    assertThat(own.is_contiguous()).isFalse();
+                    assertThat(
+                                    floats(
+                                            new TensorCollectives(comm)
+                                                    .allreduce("x", own, ReduceOp.SUM)))
+                            .containsExactly(3, 12, 6, 15, 9, 18);
+                    TorchParameters.broadcast(comm, Map.of("x", own), 1);
+                    assertThat(own.is_contiguous()).isFalse();
+                    assertThat(floats(own)).containsExactly(2, 8, 4, 10, 6, 12);
+                });
+    }
+
     private static float[] floats(Tensor tensor) {
         return TensorMemory.view(tensor).toFloatArray();
     }
