@@ -29,7 +29,13 @@ class ArchitectureTest {
     @Test
     void noTwoTypesHaveTheSameSimpleName() {
         assertThat(ALL_MODULES.ambiguousNames())
-                .containsOnlyKeys("DistributedOptimizer", "Checkpoints", "ProgressListener");
+                .containsOnlyKeys(
+                        "DistributedOptimizer",
+                        "GradientSynchronizer",
+                        "DifferentiableCollectives",
+                        "SyncBatchNorm",
+                        "Checkpoints",
+                        "ProgressListener");
     }
 
     @Test

@@ -17,6 +17,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Gradients;
+import org.horovod4j.optim.HookFailures;
 import org.horovod4j.optim.StepReduction;
 import org.horovod4j.optim.overlap.Overlap;
 import org.horovod4j.optim.overlap.OverlapDecision;
@@ -50,6 +51,7 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
     private final BackwardHooks engineHooks;
     private final OverlapDecision overlap;
     private final @Nullable ParameterHooks gradientHooks;
+    private final HookFailures hookFailures = new HookFailures(this::rethrowFromHooks);
     private boolean movesGradients;
 
     /// @param mode whether the program asks for overlap
@@ -211,25 +213,13 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
         };
     }
 
-    /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are
-    /// waited for.
     @Override
-    @SuppressWarnings("ReferenceEquality") // the same exception, not an equal one
     public void synchronize() {
-        try {
-            overlap.agree(processSet);
-            reducer.synchronize();
-        } catch (RuntimeException | Error e) {
-            try {
-                rethrowFromHooks();
-            } catch (RuntimeException | Error hookFailure) {
-                if (hookFailure != e) { // the loss of a peer is one exception
-                    e.addSuppressed(hookFailure);
-                }
-            }
-            throw e;
-        }
-        rethrowFromHooks();
+        hookFailures.throwAfter(
+                () -> {
+                    overlap.agree(processSet);
+                    reducer.synchronize();
+                });
         if (movesGradients) {
             moveGradients();
         }
@@ -296,16 +286,7 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
         if (gradientHooks != null) {
             gradientHooks.close();
         }
-        reducer.discard().ifPresent(GradientSynchronizer::logDiscarded);
-        try {
-            rethrowFromHooks();
-        } catch (RuntimeException | Error e) {
-            logDiscarded(e);
-        }
-    }
-
-    private static void logDiscarded(Throwable failure) {
-        LOG.log(Level.DEBUG, "a failure in an accumulation window that was discarded", failure);
+        hookFailures.discard(reducer);
     }
 
     private record HookedParameters(BlockParameters parameters, BackwardHooks.Available hooks)

@@ -145,11 +145,11 @@ public final class DifferentiableCollectives {
         }
 
         private void transform(Tensor result, Consumer<org.horovod4j.Tensor> change) {
-            DataType dataType = TensorTypes.of(result);
-            Shape shape = TensorTypes.shape(result);
+            DataType dataType = TorchTypes.of(result);
+            Shape shape = TorchTypes.shape(result);
             hooks.transformGradient(
                     result.address(),
-                    TensorTypes.byteSize(result),
+                    TorchTypes.byteSize(result),
                     memory -> change.accept(org.horovod4j.Tensor.of(memory, dataType, shape)));
         }
     }

@@ -13,6 +13,7 @@ import org.horovod4j.log.Log;
 import org.horovod4j.optim.GradientReducer;
 import org.horovod4j.optim.GradientSettings;
 import org.horovod4j.optim.Gradients;
+import org.horovod4j.optim.HookFailures;
 import org.horovod4j.optim.StepReduction;
 import org.horovod4j.optim.overlap.Overlap;
 import org.horovod4j.optim.overlap.OverlapDecision;
@@ -37,6 +38,7 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
     private final GradientReducer reducer;
     private final OverlapDecision overlap;
     private final @Nullable ParameterHooks hooks;
+    private final HookFailures hookFailures = new HookFailures(this::rethrowFromHooks);
     private final String reasonAgainstHooks;
     private boolean movesGradients;
 
@@ -144,36 +146,24 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
         return new Overlap(overlap.overlaps(), overlap.reason(), reducer.timing());
     }
 
-    /// Reduces first and throws the exceptions of hooks afterwards, so that all reductions are waited for.
     @Override
-    @SuppressWarnings("ReferenceEquality") // the same exception, not an equal one
     public void synchronize() {
-        try {
-            overlap.agree(processSet);
-            if (deltas != null) {
-                deltas.begin();
-            }
-            reducer.synchronize();
-            if (deltas != null) {
-                deltas.end();
-            }
-        } catch (RuntimeException | Error e) {
-            if (deltas != null) {
-                deltas.rollBack();
-            }
-            try {
-                rethrowFromHooks();
-            } catch (RuntimeException | Error hookFailure) {
-                if (hookFailure != e) { // the loss of a peer is one exception
-                    e.addSuppressed(hookFailure);
-                }
-            }
-            throw e;
+        if (deltas == null) {
+            reduce();
+        } else {
+            deltas.step(this::reduce);
         }
-        rethrowFromHooks();
         if (movesGradients) {
             moveGradients();
         }
+    }
+
+    private void reduce() {
+        hookFailures.throwAfter(
+                () -> {
+                    overlap.agree(processSet);
+                    reducer.synchronize();
+                });
     }
 
     private void rethrowFromHooks() {
@@ -215,16 +205,7 @@ final class GradientSynchronizer implements StepReduction.StepGradients, AutoClo
         if (hooks != null) {
             hooks.close();
         }
-        reducer.discard().ifPresent(GradientSynchronizer::logDiscarded);
-        try {
-            rethrowFromHooks();
-        } catch (RuntimeException | Error e) {
-            logDiscarded(e);
-        }
-    }
-
-    private static void logDiscarded(Throwable failure) {
-        LOG.log(Level.DEBUG, "a failure in an accumulation window that was discarded", failure);
+        hookFailures.discard(reducer);
     }
 
     private record Hooked(ParameterGradients gradients, TorchHooks hooks)

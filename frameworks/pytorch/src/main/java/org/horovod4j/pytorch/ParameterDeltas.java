@@ -49,13 +49,30 @@ final class ParameterDeltas implements Gradients {
         return false;
     }
 
-    /// Begins a step.
-    void begin() {
+    /// Reduces the changes of a step. If that fails, all parameters get the values that they had before
+    /// the step. The state of the optimizer, such as momentum, stays changed.
+    void step(Runnable reduction) {
         isUpdated = false;
+        try {
+            reduction.run();
+        } catch (RuntimeException | Error e) {
+            rollBack();
+            throw e;
+        } finally {
+            releaseStart();
+        }
     }
 
-    /// Ends a step in which all changes were reduced.
-    void end() {
+    private void rollBack() {
+        for (int i = 0; i < startWeights.length; i++) {
+            Tensor start = startWeights[i];
+            if (start != null) {
+                TensorMemory.write(gradients.parameter(i), TensorMemory.view(start));
+            }
+        }
+    }
+
+    private void releaseStart() {
         for (int i = 0; i < startWeights.length; i++) {
             Tensor start = startWeights[i];
             if (start != null) {
@@ -63,17 +80,6 @@ final class ParameterDeltas implements Gradients {
                 startWeights[i] = null;
             }
         }
-    }
-
-    /// Ends a step that failed: all parameters get the values that they had before it.
-    void rollBack() {
-        for (int i = 0; i < startWeights.length; i++) {
-            Tensor start = startWeights[i];
-            if (start != null) {
-                TensorMemory.write(gradients.parameter(i), TensorMemory.view(start));
-            }
-        }
-        end();
     }
 
     /// Updates all parameters, when the first change of a step is needed: not if the step fails before.

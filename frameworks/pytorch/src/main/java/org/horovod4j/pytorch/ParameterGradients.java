@@ -94,11 +94,11 @@ final class ParameterGradients implements SparseGradients {
     @Override
     public SparseTensor acquireEmpty(int parameter) {
         Tensor weight = parameters.get(parameter);
-        Shape whole = TensorTypes.shape(weight);
+        Shape whole = TorchTypes.shape(weight);
         setAcquired(parameter, null);
         return new SparseTensor(
                 org.horovod4j.Tensor.zeros(DataType.INT64, Shape.of(0)),
-                org.horovod4j.Tensor.zeros(TensorTypes.of(weight), whole.withRows(0)),
+                org.horovod4j.Tensor.zeros(TorchTypes.of(weight), whole.withRows(0)),
                 whole);
     }
 
@@ -184,7 +184,7 @@ final class ParameterGradients implements SparseGradients {
     private SparseTensor rows(int parameter, Tensor gradient) {
         try (Tensor indices = gradient._indices();
                 Tensor values = gradient._values()) {
-            Shape places = TensorTypes.shape(indices);
+            Shape places = TorchTypes.shape(indices);
             if (places.dimension(0) != 1) {
                 throw new IllegalArgumentException(
                         """
@@ -197,7 +197,7 @@ final class ParameterGradients implements SparseGradients {
             return new SparseTensor(
                     org.horovod4j.Tensor.of(numbers.segment(), DataType.INT64, Shape.of(count)),
                     TensorMemory.copy(values),
-                    TensorTypes.shape(parameters.get(parameter)));
+                    TorchTypes.shape(parameters.get(parameter)));
         }
     }
 
@@ -230,7 +230,7 @@ final class ParameterGradients implements SparseGradients {
                         rows.indices().segment(), DataType.INT64, Shape.of(1, rows.rowCount()));
         try (Tensor indices = TensorMemory.newTensor(places);
                 Tensor values = TensorMemory.newTensor(rows.values())) {
-            return torch.sparse_coo_tensor(indices, values, TensorTypes.sizes(rows.denseShape()));
+            return torch.sparse_coo_tensor(indices, values, TorchTypes.sizes(rows.denseShape()));
         }
     }
 
@@ -268,10 +268,7 @@ final class ParameterGradients implements SparseGradients {
         List<GradientArena.Spec> specs =
                 Arrays.stream(moving)
                         .mapToObj(parameters::get)
-                        .map(
-                                it ->
-                                        new GradientArena.Spec(
-                                                TensorTypes.of(it), TensorTypes.shape(it)))
+                        .map(it -> new GradientArena.Spec(TorchTypes.of(it), TorchTypes.shape(it)))
                         .toList();
         List<org.horovod4j.Tensor> places =
                 GradientArena.allocate(communicator, Device.HOST, specs);

@@ -76,7 +76,7 @@ public final class SyncBatchNorm extends Module {
         if (input.dim() <= CHANNEL_AXIS || input.size(CHANNEL_AXIS) != channels) {
             throw new IllegalArgumentException(
                     "SyncBatchNorm '%s' takes inputs with %d channels in their second dimension, not %s"
-                            .formatted(name, channels, TensorTypes.shape(input)));
+                            .formatted(name, channels, TorchTypes.shape(input)));
         }
         if (is_training() && communicators.current().size() > 1) {
             return normalise(communicators.current(), input);

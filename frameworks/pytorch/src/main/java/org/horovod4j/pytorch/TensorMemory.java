@@ -54,9 +54,9 @@ public final class TensorMemory {
         if (!tensor.is_cpu() || tensor.is_sparse() || !tensor.is_contiguous()) {
             return Optional.empty();
         }
-        MemorySegment memory = tensors().memory(tensor.address(), TensorTypes.byteSize(tensor));
+        MemorySegment memory = tensors().memory(tensor.address(), TorchTypes.byteSize(tensor));
         return Optional.of(
-                org.horovod4j.Tensor.of(memory, TensorTypes.of(tensor), TensorTypes.shape(tensor)));
+                org.horovod4j.Tensor.of(memory, TorchTypes.of(tensor), TorchTypes.shape(tensor)));
     }
 
     /// The elements in place or, if that is not possible, as a copy. The tensor must stay open and reachable
@@ -68,7 +68,7 @@ public final class TensorMemory {
     /// A copy of the elements.
     public static org.horovod4j.Tensor copy(Tensor tensor) {
         org.horovod4j.Tensor copy =
-                org.horovod4j.Tensor.zeros(TensorTypes.of(tensor), TensorTypes.shape(tensor));
+                org.horovod4j.Tensor.zeros(TorchTypes.of(tensor), TorchTypes.shape(tensor));
         read(tensor, copy);
         return copy;
     }
@@ -101,8 +101,8 @@ public final class TensorMemory {
 
     /// A tensor of PyTorch with a copy of the elements.
     static Tensor newTensor(org.horovod4j.Tensor elements) {
-        try (TensorOptions options = TensorTypes.options(elements.dataType())) {
-            Tensor tensor = torch.empty(TensorTypes.sizes(elements.shape()), options, null);
+        try (TensorOptions options = TorchTypes.options(elements.dataType())) {
+            Tensor tensor = torch.empty(TorchTypes.sizes(elements.shape()), options, null);
             write(tensor, elements);
             return tensor;
         }
@@ -114,9 +114,9 @@ public final class TensorMemory {
         long address = place.segment().address();
         SHARED.merge(
                 address, new Shared(place, 1), (before, _) -> new Shared(place, before.users + 1));
-        try (TensorOptions options = TensorTypes.options(place.dataType());
+        try (TensorOptions options = TorchTypes.options(place.dataType());
                 Address memory = new Address(address)) {
-            return torch.from_blob(memory, TensorTypes.sizes(place.shape()), RELEASE, options);
+            return torch.from_blob(memory, TorchTypes.sizes(place.shape()), RELEASE, options);
         }
     }
 

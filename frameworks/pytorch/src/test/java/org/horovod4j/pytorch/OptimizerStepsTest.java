@@ -191,7 +191,7 @@ class OptimizerStepsTest {
                     TorchAutograd.hooks(HookChoice.AUTO)
                             .transformGradient(
                                     sum.address(),
-                                    TensorTypes.byteSize(sum),
+                                    TorchTypes.byteSize(sum),
                                     _ -> {
                                         throw new IllegalStateException("no memory for 'sum'");
                                     });

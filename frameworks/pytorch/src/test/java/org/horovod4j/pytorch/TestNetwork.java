@@ -30,7 +30,7 @@ public final class TestNetwork extends Module {
         int seed = 0;
         for (Tensor parameter : TorchParameters.named(this).values()) {
             TensorMemory.write(
-                    parameter, sines(seed++, TensorTypes.sizes(TensorTypes.shape(parameter))));
+                    parameter, sines(seed++, TorchTypes.sizes(TorchTypes.shape(parameter))));
         }
     }
 

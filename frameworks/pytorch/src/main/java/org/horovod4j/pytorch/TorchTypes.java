@@ -7,8 +7,8 @@ import org.horovod4j.DataType;
 import org.horovod4j.Shape;
 
 /// Types and shapes of PyTorch's tensors, in terms of Horovod4J.
-final class TensorTypes {
-    private TensorTypes() {}
+final class TorchTypes {
+    private TorchTypes() {}
 
     /// @throws IllegalArgumentException when Horovod4J has no such type
     static DataType of(Tensor tensor) {
