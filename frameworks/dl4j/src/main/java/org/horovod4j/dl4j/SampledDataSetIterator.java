@@ -25,7 +25,6 @@ public final class SampledDataSetIterator implements DataSetIterator {
     private final transient Function<int[], DataSet> reader;
     private int epoch;
     private transient Iterator<int[]> batches;
-    private boolean isFresh = true;
     private transient @Nullable DataSetPreProcessor preProcessor;
 
     /// @param reader returns the samples with these indices as one batch; another thread may call it
@@ -37,26 +36,41 @@ public final class SampledDataSetIterator implements DataSetIterator {
 
     /// Data in memory.
     public static SampledDataSetIterator of(DataSet all, Shard shard) {
-        return new SampledDataSetIterator(shard, indices -> select(all, indices));
+        Samples features = Samples.of(all.getFeatures());
+        Samples labels = Samples.of(all.getLabels());
+        Samples featuresMask = Samples.of(all.getFeaturesMaskArray());
+        Samples labelsMask = Samples.of(all.getLabelsMaskArray());
+        return new SampledDataSetIterator(
+                shard,
+                indices ->
+                        new DataSet(
+                                features.select(indices),
+                                labels.select(indices),
+                                featuresMask.select(indices),
+                                labelsMask.select(indices)));
     }
 
-    private static DataSet select(DataSet all, int[] indices) {
-        return new DataSet(
-                rows(all.getFeatures(), indices),
-                rows(all.getLabels(), indices),
-                optionalRows(all.getFeaturesMaskArray(), indices),
-                optionalRows(all.getLabelsMaskArray(), indices));
-    }
+    /// An array that is optional in a batch.
+    ///
+    /// @param rows a row for each sample
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Samples(@Nullable INDArray rows, long[] shape) {
+        static Samples of(@Nullable INDArray array) {
+            return array == null
+                    ? new Samples(null, new long[0])
+                    : new Samples(
+                            array.reshape(array.size(0), array.length() / array.size(0)),
+                            array.shape());
+        }
 
-    private static @Nullable INDArray optionalRows(@Nullable INDArray array, int[] indices) {
-        return array == null ? null : rows(array, indices);
-    }
-
-    private static INDArray rows(INDArray array, int[] indices) {
-        INDArray matrix = array.reshape(array.size(0), array.length() / array.size(0));
-        long[] shape = array.shape().clone();
-        shape[0] = indices.length;
-        return Nd4j.pullRows(matrix, 1, indices).reshape(shape);
+        @Nullable INDArray select(int[] indices) {
+            if (rows == null) {
+                return null;
+            }
+            long[] selected = shape.clone();
+            selected[0] = indices.length;
+            return Nd4j.pullRows(rows, 1, indices).reshape(selected);
+        }
     }
 
     /// Begins with the order of another epoch, to resume a training.
@@ -65,7 +79,6 @@ public final class SampledDataSetIterator implements DataSetIterator {
     public SampledDataSetIterator startAt(int first) {
         epoch = first;
         batches = shard.batches(epoch).iterator();
-        isFresh = true;
         return this;
     }
 
@@ -81,7 +94,6 @@ public final class SampledDataSetIterator implements DataSetIterator {
 
     @Override
     public DataSet next() {
-        isFresh = false;
         DataSet batch = reader.apply(batches.next());
         if (preProcessor != null) {
             preProcessor.preProcess(batch);
@@ -96,12 +108,11 @@ public final class SampledDataSetIterator implements DataSetIterator {
                 "batches of another size: set the batch size of the shard");
     }
 
-    /// Begins the next epoch; the same one if no batch of it was taken.
+    /// Begins the next epoch, even if no batch of this one was taken: with an asynchronous iterator, timing
+    /// decides whether one was, and the epoch must be the same on all ranks.
     @Override
     public void reset() {
-        if (!isFresh) {
-            startAt(epoch + 1);
-        }
+        SampledDataSetIterator _ = startAt(epoch + 1);
     }
 
     @Override

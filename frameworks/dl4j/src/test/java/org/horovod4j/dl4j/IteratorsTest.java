@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.horovod4j.data.LastBatch;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.data.Shard;
@@ -20,6 +21,7 @@ import org.nd4j.linalg.dataset.api.iterator.MultiDataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -124,7 +126,6 @@ class IteratorsTest {
             SampledDataSetIterator own =
                     SampledDataSetIterator.of(
                             samples(11), new Shard(11, 3, Sampling.shuffled(5), rank, 2));
-            own.reset(); // before the first batch it changes nothing
             List<List<Integer>> first = read(own);
             own.reset();
             List<List<Integer>> second = read(own);
@@ -134,6 +135,59 @@ class IteratorsTest {
             first.forEach(seen::addAll);
         }
         assertThat(seen).hasSize(11).doesNotHaveDuplicates();
+    }
+
+    /// A prefetching thread may or may not have taken a batch before `reset`, and differently on each rank.
+    @Test
+    void resetBeginsTheNextEpochWithAndWithoutABatchTaken() {
+        Shard shard = new Shard(40, 3, Sampling.shuffled(5), 0, 2);
+        List<List<Integer>> second = read(SampledDataSetIterator.of(samples(40), shard).startAt(1));
+        SampledDataSetIterator untouched = SampledDataSetIterator.of(samples(40), shard);
+        untouched.reset();
+        assertThat(read(untouched)).isEqualTo(second);
+        SampledDataSetIterator begun = SampledDataSetIterator.of(samples(40), shard);
+        assertThat(begun.next().numExamples()).isEqualTo(3);
+        begun.reset();
+        assertThat(read(begun)).isEqualTo(second);
+        for (int i = 0; i < 20; i++) { // timing decides what the thread of the iterator has read
+            DataSetIterator async =
+                    new AsyncDataSetIterator(SampledDataSetIterator.of(samples(40), shard));
+            async.reset();
+            assertThat(read(async)).isEqualTo(second);
+        }
+    }
+
+    @Test
+    void fitTrainsWithTheOrdersOfItsEpochs() {
+        Shard shard = new Shard(12, 3, Sampling.shuffled(5), 1, 2);
+        List<int[]> taken = Collections.synchronizedList(new ArrayList<>());
+        SampledDataSetIterator own =
+                new SampledDataSetIterator(
+                        shard,
+                        indices -> {
+                            taken.add(indices);
+                            return TestNetwork.DENSE.batch(0, indices.length);
+                        });
+        MultiLayerNetwork network = (MultiLayerNetwork) TestNetwork.DENSE.create(1);
+        network.fit(own, 2);
+        network.fit(own.startAt(5), 2);
+        List<int[]> expected = new ArrayList<>();
+        for (int epoch : new int[] {0, 1, 5, 6}) {
+            shard.batches(epoch).forEach(expected::add);
+        }
+        assertThat(taken.toArray(int[][]::new)).isDeepEqualTo(expected.toArray(int[][]::new));
+    }
+
+    @Test
+    void dataMayHaveMasksAndNoLabels() {
+        DataSet all =
+                new DataSet(
+                        Nd4j.arange(12).reshape(3, 2, 2), null, Nd4j.arange(6).reshape(3, 2), null);
+        DataSet batch =
+                SampledDataSetIterator.of(all, new Shard(3, 3, Sampling.inOrder(), 0, 1)).next();
+        assertThat(batch.getLabels()).isNull();
+        assertThat(batch.getFeatures()).isEqualTo(all.getFeatures());
+        assertThat(batch.getFeaturesMaskArray()).isEqualTo(all.getFeaturesMaskArray());
     }
 
     @Test
