@@ -8,12 +8,16 @@ import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ExecutionerType;
 import org.nd4j.linalg.factory.Nd4j;
 
 import java.lang.foreign.MemorySegment;
+import java.util.stream.LongStream;
 
 /// The memory of ND4J arrays as tensors, without a copy.
 public final class ArrayTensors {
     private ArrayTensors() {}
 
     /// A view of the elements of an array. It is valid as long as the array is.
+    ///
+    /// Its shape is that of the array; one dimension for a vector. In an array of order `f` the first dimension
+    /// is the one whose elements are side by side, so the dimensions of the view are reversed.
     ///
     /// @param array whose elements are side by side in memory, as in `params()`
     /// @throws IllegalArgumentException when they are not, or have a type that ranks do not exchange
@@ -37,7 +41,19 @@ public final class ArrayTensors {
         return Tensor.of(
                 MemorySegment.ofAddress(address).reinterpret(array.length() * type.byteSize()),
                 type,
-                array.length());
+                shapeInMemory(array));
+    }
+
+    private static long[] shapeInMemory(INDArray array) {
+        if (array.isVectorOrScalar()) {
+            return new long[] {array.length()};
+        }
+        long[] shape = array.shape().clone();
+        return array.ordering() == 'c'
+                ? shape
+                : LongStream.range(0, shape.length)
+                        .map(i -> shape[shape.length - 1 - (int) i])
+                        .toArray();
     }
 
     static boolean isContiguous(INDArray array) {

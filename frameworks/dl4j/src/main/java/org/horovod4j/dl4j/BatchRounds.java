@@ -44,7 +44,7 @@ final class BatchRounds<T> implements Iterator<T> {
         this.size = size;
     }
 
-    /// Starts again, after the other iterator was reset.
+    /// Starts again, after the wrapped iterator was reset.
     void reset() {
         next = null;
     }

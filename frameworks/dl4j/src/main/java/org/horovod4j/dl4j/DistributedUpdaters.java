@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -30,7 +31,8 @@ final class DistributedUpdaters {
 
     /// Whether the network has a distributed updater.
     static boolean isInstalled(TrainableNetwork network) {
-        return network.updater() instanceof Distributed;
+        return network.updater() instanceof Distributed
+                || network.listeners().stream().anyMatch(UpdaterListener.class::isInstance);
     }
 
     /// An updater of this file.
@@ -102,6 +104,12 @@ final class DistributedUpdaters {
         }
 
         @Override
+        public List<UpdaterBlock> getUpdaterBlocks() {
+            listener.addAgain(); // DL4J copies the state to another updater
+            return super.getUpdaterBlocks();
+        }
+
+        @Override
         public synchronized void update(
                 Gradient gradient,
                 int iteration,
@@ -146,6 +154,12 @@ final class DistributedUpdaters {
         @Override
         public FlatGradient flatGradient() {
             return flatGradient;
+        }
+
+        @Override
+        public List<UpdaterBlock> getUpdaterBlocks() {
+            listener.addAgain(); // DL4J copies the state to another updater
+            return super.getUpdaterBlocks();
         }
 
         @Override

@@ -11,13 +11,16 @@ import org.nd4j.autodiff.listeners.Operation;
 import org.nd4j.autodiff.samediff.SDVariable;
 import org.nd4j.autodiff.samediff.SameDiff;
 import org.nd4j.autodiff.samediff.TrainingConfig;
+import org.nd4j.autodiff.samediff.VariableType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.IUpdater;
 
+import java.util.HashSet;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
@@ -48,7 +51,7 @@ final class DistributedVariables {
                                         weight));
     }
 
-    /// Without those of an earlier call.
+    /// Unwraps an updater of an earlier call.
     private static GradientUpdater<?> plain(GradientUpdater<?> updater) {
         return updater instanceof DistributedUpdater<?> own ? own.wrapped : updater;
     }
@@ -59,6 +62,7 @@ final class DistributedVariables {
             throw new IllegalStateException(
                     "the graph has no training configuration: call setTrainingConfig first");
         }
+        useOneOrder(graph);
         if (graph.isInitializedTraining()) {
             return;
         }
@@ -75,7 +79,25 @@ final class DistributedVariables {
         }
     }
 
-    /// What all ranks have the same of a graph.
+    /// Ranks exchange elements in the order of memory. A variable may have order `f` on one rank alone, for
+    /// example if only the others have read it from a file.
+    private static void useOneOrder(SameDiff graph) {
+        for (SDVariable variable : graph.variables()) {
+            if (variable.getVariableType() == VariableType.VARIABLE) {
+                INDArray array = variable.getArr();
+                if (!isInOrder(array)) {
+                    variable.setArray(array.dup('c'));
+                }
+            }
+        }
+    }
+
+    private static boolean isInOrder(INDArray array) {
+        return ArrayTensors.isContiguous(array)
+                && (array.ordering() == 'c' || array.isVectorOrScalar());
+    }
+
+    /// The state of a graph that is equal on all ranks.
     static ReplicatedState state(SameDiff graph) {
         initialize(graph);
         return new GraphState(graph);
@@ -123,9 +145,14 @@ final class DistributedVariables {
     private static final class BatchWeight extends BaseListener {
         private final Supplier<ProcessSet> processSets;
         private final String name;
-        private int iteration = -1;
-        private double samples;
-        private OptionalDouble weight = OptionalDouble.empty();
+
+        /// Of the current step; unknown if the program has replaced the listeners.
+        private OptionalDouble samples = OptionalDouble.empty();
+
+        /// The variables that are updated in the current step.
+        private final Set<String> updated = new HashSet<>();
+
+        private double weight;
 
         BatchWeight(Supplier<ProcessSet> processSets, String name) {
             this.processSets = processSets;
@@ -139,26 +166,27 @@ final class DistributedVariables {
 
         @Override
         public void iterationStart(SameDiff graph, At at, MultiDataSet batch, long loadMillis) {
-            iteration = at.iteration();
-            samples = batch.getFeatures(0).size(0);
-            weight = OptionalDouble.empty();
+            samples = OptionalDouble.of((double) batch.getFeatures(0).size(0));
+            updated.clear();
         }
 
-        /// All ranks ask for the first gradient of a step at the same point of the graph. In the first step
-        /// after the program has replaced the listeners, all batches have the same weight.
-        double ofStep(int step) {
-            if (step != iteration) {
-                return 1;
+        /// All ranks ask for the first gradient of a step at the same point of the graph. All take part, also one
+        /// that does not know its samples: all batches of the step then have the same weight.
+        ///
+        /// @param variable updated once in each step
+        double of(String variable) {
+            if (!updated.add(variable)) { // a step without `iterationStart`
+                updated.clear();
+                boolean _ = updated.add(variable);
             }
-            if (weight.isEmpty()) {
-                ProcessSet set = processSets.get();
-                double[] mean = {samples};
-                if (set.isIncluded() && set.communicator().size() > 1) {
-                    set.communicator().allreduce(name, mean, ReduceOp.AVERAGE);
-                }
-                weight = OptionalDouble.of(samples / mean[0]);
+            if (updated.size() == 1) {
+                double own = samples.orElse(0);
+                double[] means = {own, samples.isPresent() ? 0 : 1};
+                samples = OptionalDouble.empty();
+                processSets.get().communicator().allreduce(name, means, ReduceOp.AVERAGE);
+                weight = means[1] > 0 ? 1 : own / means[0];
             }
-            return weight.getAsDouble();
+            return weight;
         }
 
         void addTo(SameDiff graph) {
@@ -193,11 +221,11 @@ final class DistributedVariables {
         @SuppressWarnings("ReferenceEquality") // the same array or its copy
         public void applyUpdater(INDArray gradient, int iteration, int epoch) {
             weight.addTo(graph);
-            INDArray whole = ArrayTensors.isContiguous(gradient) ? gradient : gradient.dup();
+            INDArray whole = isInOrder(gradient) ? gradient : gradient.dup('c');
             flatGradient.averageAndUpdate(
                     whole,
                     graph.getVariable(name).getArr(),
-                    () -> weight.ofStep(iteration),
+                    () -> weight.of(name),
                     () -> wrapped.applyUpdater(whole, iteration, epoch));
             if (whole != gradient) { // a copy
                 gradient.assign(whole);

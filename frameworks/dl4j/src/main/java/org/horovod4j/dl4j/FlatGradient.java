@@ -37,7 +37,7 @@ final class FlatGradient {
     private @Nullable Arrays arrays;
     private @Nullable GradientReducer reducer;
 
-    /// By which this step divides sums.
+    /// The divisor of sums in this step.
     private double divisor;
 
     /// @param name of the array in messages; the same on all ranks
@@ -102,7 +102,12 @@ final class FlatGradient {
                     isDivided ? mean : reduceSamples("all samples", samples, ReduceOp.SUM);
             reduce(current);
             // the gradient is an average over ranks now, so the divisor is one too
-            divisor = mean.join().toDoubleArray()[0];
+            double[] means = mean.join().toDoubleArray();
+            double live = means[1];
+            if (live != 1) { // the average counts ranks that have joined
+                gradient.divi(live);
+            }
+            divisor = means[0] / live;
             if (!isDivided) {
                 double averagedOver = total.join().toDoubleArray()[0] / divisor;
                 sums.get().forEach(part -> part.muli(averagedOver));
@@ -111,14 +116,15 @@ final class FlatGradient {
         }
     }
 
-    /// Takes part in the same step as the gradient, so a rank that has joined counts in both or in none.
+    /// Submitted before the gradient and awaited after it, so that both are reduced at the same time. A rank that
+    /// has joined counts in both or in none.
     private Handle<Tensor> reduceSamples(String what, int samples, ReduceOp op) {
         return processSets
                 .get()
                 .communicator()
                 .allreduceAsync(
                         settings.prefix() + "." + what,
-                        Tensor.of(new double[] {samples}),
+                        Tensor.of(new double[] {samples, 1}),
                         AllreduceOptions.of(op));
     }
 

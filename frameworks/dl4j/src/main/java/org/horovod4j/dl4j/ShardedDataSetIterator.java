@@ -41,7 +41,7 @@ public final class ShardedDataSetIterator implements DataSetIterator {
         return own.next();
     }
 
-    /// @throws UnsupportedOperationException always: the batches are those of the other iterator
+    /// @throws UnsupportedOperationException always: the batches are those of the wrapped iterator
     @Override
     public DataSet next(int count) {
         throw new UnsupportedOperationException(
@@ -79,7 +79,7 @@ public final class ShardedDataSetIterator implements DataSetIterator {
         return all.batch();
     }
 
-    /// The other iterator applies it to all batches.
+    /// The wrapped iterator applies it to all batches.
     @Override
     public void setPreProcessor(DataSetPreProcessor preProcessor) {
         all.setPreProcessor(preProcessor);

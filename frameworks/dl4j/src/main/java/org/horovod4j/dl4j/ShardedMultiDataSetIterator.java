@@ -37,7 +37,7 @@ public final class ShardedMultiDataSetIterator implements MultiDataSetIterator {
         return own.next();
     }
 
-    /// @throws UnsupportedOperationException always: the batches are those of the other iterator
+    /// @throws UnsupportedOperationException always: the batches are those of the wrapped iterator
     @Override
     public MultiDataSet next(int count) {
         throw new UnsupportedOperationException(
@@ -60,7 +60,7 @@ public final class ShardedMultiDataSetIterator implements MultiDataSetIterator {
         return all.asyncSupported();
     }
 
-    /// The other iterator applies it to all batches.
+    /// The wrapped iterator applies it to all batches.
     @Override
     public void setPreProcessor(MultiDataSetPreProcessor preProcessor) {
         all.setPreProcessor(preProcessor);

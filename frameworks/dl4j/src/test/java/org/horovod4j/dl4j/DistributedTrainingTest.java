@@ -8,6 +8,7 @@ import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -24,14 +25,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.MultiDataSet;
 import org.nd4j.linalg.dataset.adapter.MultiDataSetIteratorAdapter;
 import org.nd4j.linalg.dataset.api.iterator.MultiDataSetIterator;
+import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /// Small networks on ranks that are threads of this JVM.
 class DistributedTrainingTest {
@@ -130,6 +138,101 @@ class DistributedTrainingTest {
     }
 
     @Test
+    void runningStatisticsAreTheAverageOfTheRanks() {
+        List<Map<String, INDArray>> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    Model model =
+                                            distributed(comm, TestNetwork.BATCH_NORM, _ -> {});
+                                    int from = 5 * comm.rank();
+                                    TestNetwork.fit(
+                                            model, TestNetwork.BATCH_NORM.batch(from, from + 5));
+                                    return statistics(model);
+                                });
+        Model first = TestNetwork.BATCH_NORM.create(10);
+        TestNetwork.fit(first, TestNetwork.BATCH_NORM.batch(0, 5));
+        Model second = TestNetwork.BATCH_NORM.create(10);
+        TestNetwork.fit(second, TestNetwork.BATCH_NORM.batch(5, 10));
+        assertThat(statistics(first)).hasSize(2);
+        statistics(first)
+                .forEach(
+                        (name, ofFirst) -> {
+                            INDArray ofSecond =
+                                    Objects.requireNonNull(statistics(second).get(name));
+                            assertThat(ofFirst).as(name).isNotEqualTo(ofSecond);
+                            INDArray ofBoth = Objects.requireNonNull(ranks.getFirst().get(name));
+                            assertThat(ofBoth.toFloatVector())
+                                    .as(name)
+                                    .containsExactly(
+                                            ofFirst.add(ofSecond).divi(2).toFloatVector(), CLOSE)
+                                    .containsExactly(
+                                            Objects.requireNonNull(ranks.getLast().get(name))
+                                                    .toFloatVector());
+                        });
+    }
+
+    /// The running mean and variance of the batch normalisation.
+    private static Map<String, INDArray> statistics(Model model) {
+        return model.paramTable().entrySet().stream()
+                .filter(it -> it.getKey().matches("1_(mean|var|log10stdev)"))
+                .collect(Collectors.toMap(Map.Entry::getKey, it -> it.getValue().dup()));
+    }
+
+    /// Rank 1 joins after the first step.
+    @ParameterizedTest
+    @ValueSource(strings = {"all", "live"})
+    void runningStatisticsAreThoseOfTheRanksThatHaveNotJoined(String average) {
+        World.of(2)
+                .with(Map.of("HOROVOD_JOIN_AVERAGE", average))
+                .run(
+                        comm -> {
+                            Model model = distributed(comm, TestNetwork.BATCH_NORM, _ -> {});
+                            TestNetwork.fit(model, TestNetwork.BATCH_NORM.batch(0, 4));
+                            if (comm.rank() == 0) {
+                                Model alone = TestNetwork.BATCH_NORM.create(10);
+                                ReplicatedState.of(alone)
+                                        .setCounts(ReplicatedState.of(model).counts());
+                                alone.params().assign(model.params());
+                                updater(alone).assign(updater(model));
+                                TestNetwork.fit(model, TestNetwork.BATCH_NORM.batch(4, 8));
+                                TestNetwork.fit(alone, TestNetwork.BATCH_NORM.batch(4, 8));
+                                assertThat(TestNetwork.parameters(model))
+                                        .containsExactly(TestNetwork.parameters(alone), CLOSE);
+                            }
+                            assertThat(comm.join()).isZero();
+                        });
+    }
+
+    private static INDArray updater(Model model) {
+        return TrainableNetwork.of(model).updater().getStateViewArray();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            mode = EnumSource.Mode.INCLUDE,
+            names = {"DENSE", "GRAPH"})
+    void otherListenersAndLearningRateKeepTheNetworkDistributed(TestNetwork kind) {
+        assertTrainsAsOne(
+                kind,
+                new Split(3, 3),
+                (model, step) -> {
+                    if (step == 0 || step == 2) {
+                        boolean isDistributed = HvdDl4j.isDistributed(model);
+                        model.setListeners(new ScoreIterationListener(1000));
+                        switch (model) {
+                            case MultiLayerNetwork network ->
+                                    NetworkUtils.setLearningRate(network, 0.02);
+                            case ComputationGraph graph ->
+                                    NetworkUtils.setLearningRate(graph, 0.02);
+                            default -> throw new IllegalArgumentException(model.toString());
+                        }
+                        assertThat(HvdDl4j.isDistributed(model)).isEqualTo(isDistributed);
+                    }
+                });
+    }
+
+    @Test
     void aChangedLearningRateKeepsTheNetworkDistributed() {
         assertTrainsAsOne(
                 TestNetwork.DENSE,
@@ -171,9 +274,9 @@ class DistributedTrainingTest {
                 .isNotEqualTo(alone(TestNetwork.SGD, split, (_, _) -> {}));
     }
 
-    /// Equal changes are their own Adasum.
+    /// Each rank computes changes from its own batches and the state of its own updater.
     @Test
-    void adasumOfEqualChangesIsTheChangeOfOneRank() {
+    void adasumCombinesTheChangesOfTheRanks() {
         List<float[]> ranks =
                 World.of(2)
                         .call(
@@ -184,17 +287,27 @@ class DistributedTrainingTest {
                                                     TestNetwork.DENSE,
                                                     options -> options.op(ReduceOp.ADASUM));
                                     for (int i = 0; i < STEPS; i++) {
+                                        int from = 8 * i + 4 * comm.rank();
                                         TestNetwork.fit(
-                                                model, TestNetwork.DENSE.batch(4 * i, 4 * i + 4));
+                                                model, TestNetwork.DENSE.batch(from, from + 4));
                                     }
                                     return TestNetwork.parameters(model);
                                 });
-        Model alone = TestNetwork.DENSE.create(10);
+        Model first = TestNetwork.DENSE.create(10);
+        Model second = TestNetwork.DENSE.create(10);
         for (int i = 0; i < STEPS; i++) {
-            TestNetwork.fit(alone, TestNetwork.DENSE.batch(4 * i, 4 * i + 4));
+            INDArray before = first.params().dup();
+            TestNetwork.fit(first, TestNetwork.DENSE.batch(8 * i, 8 * i + 4));
+            TestNetwork.fit(second, TestNetwork.DENSE.batch(8 * i + 4, 8 * i + 8));
+            INDArray next =
+                    before.add(
+                            NaiveAdasum.of(
+                                    first.params().sub(before), second.params().sub(before)));
+            first.params().assign(next);
+            second.params().assign(next);
         }
         assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
-        assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(alone), CLOSE);
+        assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(first), CLOSE);
     }
 
     @Test
@@ -264,6 +377,63 @@ class DistributedTrainingTest {
         alone.fit(arrays(8), 2);
         assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
         assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(alone), CLOSE);
+    }
+
+    @Test
+    void aGraphWithTwoInputsTrains() {
+        List<float[]> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    ComputationGraph graph =
+                                            HvdDl4j.distributed(
+                                                    twoInputs(), comm.processSet(), _ -> {});
+                                    for (int i = 0; i < STEPS; i++) {
+                                        graph.fit(
+                                                comm.rank() == 0
+                                                        ? pairs(8 * i, 8 * i + 5)
+                                                        : pairs(8 * i + 5, 8 * i + 8));
+                                    }
+                                    return TestNetwork.parameters(graph);
+                                });
+        ComputationGraph alone = twoInputs();
+        for (int i = 0; i < STEPS; i++) {
+            alone.fit(pairs(8 * i, 8 * i + 8));
+        }
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+        assertThat(ranks.getFirst()).containsExactly(TestNetwork.parameters(alone), CLOSE);
+    }
+
+    private static ComputationGraph twoInputs() {
+        ComputationGraph graph =
+                new ComputationGraph(
+                        new NeuralNetConfiguration.Builder()
+                                .seed(10)
+                                .updater(new Adam(0.01))
+                                .graphBuilder()
+                                .addInputs("left", "right")
+                                .addVertex("both", new MergeVertex(), "left", "right")
+                                .addLayer(
+                                        "out",
+                                        new OutputLayer.Builder(LossFunction.MSE)
+                                                .nIn(2 * TestNetwork.INPUTS)
+                                                .nOut(TestNetwork.OUTPUTS)
+                                                .activation(Activation.IDENTITY)
+                                                .build(),
+                                        "both")
+                                .setOutputs("out")
+                                .build());
+        graph.init();
+        return graph;
+    }
+
+    private static MultiDataSet pairs(int from, int to) {
+        return new MultiDataSet(
+                new INDArray[] {
+                    TestNetwork.DENSE.batch(from, to).getFeatures(),
+                    TestNetwork.DENSE.batch(from + 50, to + 50).getFeatures()
+                },
+                new INDArray[] {TestNetwork.DENSE.batch(from, to).getLabels()});
     }
 
     private static MultiDataSetIterator arrays(int batchSize) {

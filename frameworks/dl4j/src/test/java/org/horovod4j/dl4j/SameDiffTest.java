@@ -17,13 +17,22 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.autodiff.listeners.impl.ScoreListener;
+import org.nd4j.autodiff.samediff.SDVariable;
 import org.nd4j.autodiff.samediff.SameDiff;
+import org.nd4j.autodiff.samediff.TrainingConfig;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /// A SameDiff graph on ranks that are threads of this JVM.
 class SameDiffTest {
@@ -95,16 +104,41 @@ class SameDiffTest {
         assertThat(values(alone)).isNotEqualTo(values(graph(0)));
     }
 
+    /// Each rank computes changes from its own batches and the state of its own updater.
     @Test
-    void adasumOfEqualChangesIsTheChangeOfOneRank() {
+    void adasumCombinesTheChangesOfEachVariable() {
         List<float[]> ranks =
                 train(
                         options -> options.op(ReduceOp.ADASUM),
-                        (_, graph) -> {
-                            graph.fit(batch(0, 4));
-                            graph.fit(batch(4, 8));
+                        (comm, graph) -> {
+                            for (int i = 0; i < STEPS; i++) {
+                                graph.fit(
+                                        batch(
+                                                8 * i + 4 * comm.rank(),
+                                                8 * i + 4 * comm.rank() + 4));
+                            }
                         });
-        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 4), batch(4, 8)), CLOSE);
+        List<SameDiff> alone = List.of(graph(0), graph(0));
+        for (int i = 0; i < STEPS; i++) {
+            Map<String, INDArray> before = copies(alone.getFirst());
+            alone.getFirst().fit(batch(8 * i, 8 * i + 4));
+            alone.getLast().fit(batch(8 * i + 4, 8 * i + 8));
+            before.forEach(
+                    (name, start) -> {
+                        INDArray first = alone.getFirst().getVariable(name).getArr();
+                        INDArray second = alone.getLast().getVariable(name).getArr();
+                        INDArray next =
+                                start.add(NaiveAdasum.of(first.sub(start), second.sub(start)));
+                        first.assign(next);
+                        second.assign(next);
+                    });
+        }
+        assertThat(ranks.getFirst()).containsExactly(values(alone.getFirst()), CLOSE);
+    }
+
+    private static Map<String, INDArray> copies(SameDiff graph) {
+        return Stream.of("w1", "b1", "w2")
+                .collect(Collectors.toMap(it -> it, it -> graph.getVariable(it).getArr().dup()));
     }
 
     @Test
@@ -118,6 +152,69 @@ class SameDiffTest {
                             graph.fit(comm.rank() == 0 ? batch(8, 15) : batch(15, 16));
                         });
         assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 8), batch(8, 16)), CLOSE);
+    }
+
+    /// In the first step a rank does not know the size of its batch, so all batches have the same weight.
+    @Test
+    void oneRankMayReplaceItsListeners() {
+        List<float[]> ranks =
+                train(
+                        _ -> {},
+                        (comm, graph) -> {
+                            graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4));
+                            if (comm.rank() == 1) {
+                                graph.setListeners(new ScoreListener(1000));
+                            }
+                            graph.fit(batch(8 + 4 * comm.rank(), 12 + 4 * comm.rank()));
+                            graph.fit(comm.rank() == 0 ? batch(16, 23) : batch(23, 24));
+                        });
+        assertThat(ranks.getFirst())
+                .containsExactly(alone(batch(0, 8), batch(8, 16), batch(16, 24)), CLOSE);
+    }
+
+    /// As if one rank has read the variable from a file.
+    @Test
+    void aVariableMayHaveAnotherOrderOnOneRank() {
+        List<float[]> ranks =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    SameDiff graph = graph(comm.rank());
+                                    if (comm.rank() == 1) {
+                                        SDVariable weights = graph.getVariable("w1");
+                                        weights.setArray(weights.getArr().dup('f'));
+                                    }
+                                    HvdDl4j.broadcastParameters(comm, graph, 0);
+                                    assertThat(values(graph)).containsExactly(values(graph(0)));
+                                    HvdDl4j.distributed(graph, comm.processSet(), _ -> {});
+                                    graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4));
+                                    return values(graph);
+                                });
+        assertThat(ranks.getFirst()).containsExactly(ranks.getLast());
+        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 8)), CLOSE);
+    }
+
+    @Test
+    void variablesOfAnotherShapeAreReported() {
+        World.run(
+                2,
+                comm -> {
+                    SameDiff graph = SameDiff.create();
+                    SDVariable weights =
+                            graph.var("w", Nd4j.ones(2 + comm.rank(), 3 - comm.rank()));
+                    SDVariable input = graph.placeHolder("input", DataType.FLOAT, -1, 1);
+                    weights.mul(weights).mean().add("loss", input.mean());
+                    graph.setLossVariables("loss");
+                    graph.setTrainingConfig(
+                            new TrainingConfig.Builder()
+                                    .updater(new Sgd(0.1))
+                                    .dataSetFeatureMapping("input")
+                                    .markLabelsUnused()
+                                    .build());
+                    assertThatThrownBy(() -> HvdDl4j.broadcastParameters(comm, graph, 0))
+                            .isInstanceOf(MismatchException.class)
+                            .hasMessageContaining("'w'");
+                });
     }
 
     /// The updates of Adam depend on the number of earlier ones.
@@ -165,7 +262,13 @@ class SameDiffTest {
                 train(
                         options -> options.compressor(Compression.FP16),
                         (comm, graph) -> graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4)));
-        assertThat(ranks.getFirst()).containsExactly(alone(batch(0, 8)), Offset.offset(1e-3f));
+        List<float[]> uncompressed =
+                train(
+                        _ -> {},
+                        (comm, graph) -> graph.fit(batch(4 * comm.rank(), 4 * comm.rank() + 4)));
+        assertThat(ranks.getFirst())
+                .containsExactly(alone(batch(0, 8)), Offset.offset(1e-3f))
+                .isNotEqualTo(uncompressed.getFirst());
     }
 
     @Test

@@ -2,9 +2,11 @@ package org.horovod4j.dl4j;
 
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -103,13 +105,8 @@ public enum TestNetwork {
             return initialized(
                     adam(seed)
                             .list()
-                            .layer(new LSTM.Builder().nIn(INPUTS).nOut(HIDDEN).build())
-                            .layer(
-                                    new RnnOutputLayer.Builder(LossFunction.MSE)
-                                            .nIn(HIDDEN)
-                                            .nOut(OUTPUTS)
-                                            .activation(Activation.IDENTITY)
-                                            .build())
+                            .layer(memory())
+                            .layer(recurrentOutput())
                             .backpropType(BackpropType.TruncatedBPTT)
                             .tBPTTLength(3)
                             .build());
@@ -117,24 +114,73 @@ public enum TestNetwork {
 
         @Override
         public DataSet batch(int from, int to) {
-            int times = 6;
-            return new DataSet(numbers(from, to, INPUTS, times), numbers(from, to, OUTPUTS, times));
+            return new DataSet(numbers(from, to, INPUTS, TIMES), numbers(from, to, OUTPUTS, TIMES));
         }
     },
     GRAPH {
         @Override
         public Model create(long seed) {
-            ComputationGraph graph =
-                    new ComputationGraph(
-                            adam(seed)
-                                    .graphBuilder()
-                                    .addInputs("in")
-                                    .addLayer("hidden", dense(), "in")
-                                    .addLayer("out", output(HIDDEN), "hidden")
-                                    .setOutputs("out")
-                                    .build());
-            graph.init();
-            return graph;
+            return initialized(
+                    adam(seed)
+                            .graphBuilder()
+                            .addInputs("in")
+                            .addLayer("hidden", dense(), "in")
+                            .addLayer("out", output(HIDDEN), "hidden")
+                            .setOutputs("out")
+                            .build());
+        }
+    },
+    FROZEN_GRAPH {
+        @Override
+        public Model create(long seed) {
+            return initialized(
+                    adam(seed)
+                            .graphBuilder()
+                            .addInputs("in")
+                            .addLayer("hidden", new FrozenLayer(dense()), "in")
+                            .addLayer("out", output(HIDDEN), "hidden")
+                            .setOutputs("out")
+                            .build());
+        }
+    },
+    RECURRENT_GRAPH {
+        @Override
+        public Model create(long seed) {
+            return initialized(
+                    adam(seed)
+                            .graphBuilder()
+                            .addInputs("in")
+                            .addLayer("memory", memory(), "in")
+                            .addLayer("out", recurrentOutput(), "memory")
+                            .setOutputs("out")
+                            .backpropType(BackpropType.TruncatedBPTT)
+                            .tBPTTForwardLength(3)
+                            .tBPTTBackwardLength(3)
+                            .build());
+        }
+
+        @Override
+        public DataSet batch(int from, int to) {
+            return RECURRENT.batch(from, to);
+        }
+    },
+    /// Sequences of different lengths.
+    MASKED {
+        @Override
+        public Model create(long seed) {
+            return RECURRENT.create(seed);
+        }
+
+        @Override
+        public DataSet batch(int from, int to) {
+            DataSet whole = RECURRENT.batch(from, to);
+            INDArray mask = Nd4j.ones(to - from, TIMES);
+            for (int i = from; i < to; i++) {
+                for (int time = 1 + i % TIMES; time < TIMES; time++) {
+                    mask.putScalar(i - from, time, 0);
+                }
+            }
+            return new DataSet(whole.getFeatures(), whole.getLabels(), mask, mask.dup());
         }
     },
     /// The statistics of a batch are those of one rank, so two ranks do not train as one process.
@@ -166,6 +212,7 @@ public enum TestNetwork {
     static final int INPUTS = 4;
     static final int HIDDEN = 5;
     static final int OUTPUTS = 2;
+    private static final int TIMES = 6;
 
     /// An initialised network.
     ///
@@ -205,6 +252,25 @@ public enum TestNetwork {
         MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
         return network;
+    }
+
+    private static ComputationGraph initialized(ComputationGraphConfiguration configuration) {
+        ComputationGraph graph = new ComputationGraph(configuration);
+        graph.init();
+        return graph;
+    }
+
+    private static LSTM memory() {
+        return new LSTM.Builder().nIn(INPUTS).nOut(HIDDEN).build();
+    }
+
+    private static RnnOutputLayer recurrentOutput() {
+        return new RnnOutputLayer.Builder(LossFunction.MSE)
+                .dataFormat(RNNFormat.NCW)
+                .nIn(HIDDEN)
+                .nOut(OUTPUTS)
+                .activation(Activation.IDENTITY)
+                .build();
     }
 
     private static DenseLayer dense() {

@@ -5,6 +5,7 @@ import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.data.Sampling;
 import org.horovod4j.dl4j.HvdDl4j;
+import org.horovod4j.dl4j.ReplicatedState;
 import org.horovod4j.dl4j.TestGraph;
 import org.horovod4j.dl4j.TestNetwork;
 import org.horovod4j.elastic.Elastic;
@@ -18,9 +19,11 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
-/// Trains a network and a SameDiff graph with Adam until a file appears, whose name is the argument. Prints its state when a generation
-/// begins and at the end. They are built once, before `init`.
+/// Trains a network and a SameDiff graph with Adam until a file appears, whose name is the argument. Prints
+/// a hash of their parameters and of the state of their updaters when a generation begins and at the end.
+/// Both are built once, before `init`.
 final class ElasticDl4jWorker {
     private static final int BATCH = 4;
 
@@ -81,17 +84,10 @@ final class ElasticDl4jWorker {
 
     private void printEvent(String event) {
         int content =
-                Arrays.hashCode(
-                        new int[] {
-                            Arrays.hashCode(TestNetwork.parameters(network)),
-                            Arrays.hashCode(
-                                    network.getUpdater()
-                                            .getStateViewArray()
-                                            .dup()
-                                            .data()
-                                            .asFloat()),
-                            Arrays.hashCode(TestGraph.values(graph))
-                        });
+                Stream.of(ReplicatedState.of(network), ReplicatedState.of(graph))
+                        .flatMap(it -> it.tensors().values().stream())
+                        .mapToInt(it -> Arrays.hashCode(it.toFloatArray()))
+                        .reduce(1, (sum, next) -> 31 * sum + next);
         IO.println(
                 "%s generation=%d rank=%d size=%d pid=%d step=%d iterations=%d content=%08x"
                         .formatted(
