@@ -105,7 +105,17 @@ final class KerasConfig {
                 path, isOfKeras3, described, compiled, compiled.path("optimizer_config"));
     }
 
-    static KerasConfig ofZip(Path path, String json) {
+    /// @param metadata has the version
+    /// @throws ConfigurationException for a file of Keras 2, which has its weights elsewhere
+    static KerasConfig ofZip(Path path, String json, String metadata) {
+        String version = parse(path, metadata).path("keras_version").asText();
+        if (version.startsWith("2")) {
+            throw new ConfigurationException(
+                    """
+                    %s is a .keras file of Keras %s, but only those of Keras 3 are read
+                    Save the network as HDF5, by model.save('network.h5')."""
+                            .formatted(path, version));
+        }
         ObjectNode described = parse(path, json);
         JsonNode compiled = described.path("compile_config");
         return new KerasConfig(path, true, described, compiled, compiled.path("optimizer"));
@@ -286,6 +296,27 @@ final class KerasConfig {
         if (!isAbsent(compiled.path("loss_weights"))) {
             throw unsupportedLoss("loss_weights");
         }
+        if (loss.isArray()) {
+            if (loss.size() != 1) {
+                throw new ConfigurationException(
+                        """
+                        %s has a list of %d losses, which DL4J does not assign to outputs
+                        Compile the network with one loss, or with loss={'name of the output': …}."""
+                                .formatted(path, loss.size()));
+            }
+            return translated(loss.get(0));
+        }
+        if (loss.isObject() && !loss.has(CLASS_NAME)) {
+            ObjectNode byOutput = JSON.createObjectNode();
+            loss.fields()
+                    .forEachRemaining(
+                            each -> byOutput.set(each.getKey(), translated(each.getValue())));
+            return byOutput;
+        }
+        return translated(loss);
+    }
+
+    private JsonNode translated(JsonNode loss) {
         if (loss.has(CLASS_NAME)) {
             checkLoss(loss.path(CONFIG));
             return JSON.getNodeFactory().textNode(snakeCase(loss.path(CLASS_NAME).asText()));

@@ -113,7 +113,9 @@ final class KerasFile implements AutoCloseable {
     private static KerasFile openZip(Path path) throws IOException {
         Path weights = Files.createTempFile("keras", ".h5");
         try (ZipFile zip = new ZipFile(path.toFile())) {
-            KerasConfig config = KerasConfig.ofZip(path, text(zip, path, "config.json"));
+            KerasConfig config =
+                    KerasConfig.ofZip(
+                            path, text(zip, path, "config.json"), text(zip, path, "metadata.json"));
             try (InputStream in = entry(zip, path, "model.weights.h5")) {
                 Files.copy(in, weights, StandardCopyOption.REPLACE_EXISTING);
             }
@@ -142,6 +144,10 @@ final class KerasFile implements AutoCloseable {
         return zip.getInputStream(entry);
     }
 
+    Path path() {
+        return path;
+    }
+
     KerasConfig config() {
         return config;
     }
@@ -159,6 +165,13 @@ final class KerasFile implements AutoCloseable {
         Map<String, Map<String, INDArray>> weights = new LinkedHashMap<>();
         if (isZip) {
             for (String group : archive.getGroups(LAYERS)) {
+                if (!archive.hasAttribute("name", LAYERS, group, VARIABLES)) {
+                    throw new ConfigurationException(
+                            """
+                            %s: the weights in group '%s' have no name of a layer, so they cannot be assigned
+                            Save the network as HDF5, by model.save('network.h5')."""
+                                    .formatted(path, group));
+                }
                 String name = archive.readAttributeAsString("name", LAYERS, group, VARIABLES);
                 KerasConfig.LayerConfig layer = layers.get(name);
                 if (layer != null) {

@@ -8,7 +8,8 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.Dropout;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
-import org.deeplearning4j.nn.conf.layers.LossLayer;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.modelimport.keras.KerasLayer;
@@ -16,14 +17,13 @@ import org.deeplearning4j.nn.modelimport.keras.KerasModel;
 import org.deeplearning4j.nn.modelimport.keras.KerasSequentialModel;
 import org.deeplearning4j.nn.modelimport.keras.exceptions.InvalidKerasConfigurationException;
 import org.deeplearning4j.nn.modelimport.keras.exceptions.UnsupportedKerasConfigurationException;
+import org.deeplearning4j.nn.modelimport.keras.layers.KerasLoss;
 import org.deeplearning4j.nn.modelimport.keras.utils.KerasModelBuilder;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.horovod4j.ConfigurationException;
 import org.jspecify.annotations.Nullable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.IUpdater;
-import org.nd4j.linalg.lossfunctions.impl.LossL2;
-import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -88,7 +88,7 @@ public final class KerasModels {
             try {
                 file.config().checkLayers();
                 Model network = build(file, updater);
-                correctLayers(network);
+                removeUselessDropout(network);
                 return freeze(network, file.config().frozenLayers());
             } catch (InvalidKerasConfigurationException
                     | UnsupportedKerasConfigurationException e) {
@@ -116,14 +116,26 @@ public final class KerasModels {
         builder.setWeightsRoot(KerasFile.WEIGHTS);
         if (config.isSequential()) {
             KerasSequentialModel model = builder.buildSequential();
-            model.setOptimizer(chosen);
-            setWeights(model, file);
+            complete(model, file, chosen);
             return model.getMultiLayerNetwork();
         }
         KerasModel model = builder.buildModel();
-        model.setOptimizer(chosen);
-        setWeights(model, file);
+        complete(model, file, chosen);
         return model.getComputationGraph();
+    }
+
+    private static void complete(KerasModel model, KerasFile file, IUpdater updater)
+            throws InvalidKerasConfigurationException, UnsupportedKerasConfigurationException {
+        model.setOptimizer(updater);
+        for (KerasLayer layer : model.getLayersOrdered()) {
+            if (layer instanceof KerasLoss loss) {
+                InputType outputs =
+                        model.getOutputTypes().get(loss.getInboundLayerNames().getFirst());
+                loss.setLoss(KerasLosses.asInKeras(file.path(), loss.getLoss(), outputs));
+                FeedForwardLayer _ = loss.getLossLayer(outputs); // builds it again
+            }
+        }
+        setWeights(model, file);
     }
 
     /// DL4J reads the weights of Keras 2 itself.
@@ -146,18 +158,14 @@ public final class KerasModels {
         }
     }
 
-    /// Keras divides a squared error by the number of outputs; DL4J's import does not. DL4J's import also
-    /// adds a dropout that keeps everything, which fails in a convolution whose channels are last.
-    private static void correctLayers(Model network) {
+    /// DL4J's import adds a dropout that keeps everything, which fails in a convolution whose channels are last.
+    private static void removeUselessDropout(Model network) {
         Layer[] layers =
                 network instanceof MultiLayerNetwork list
                         ? list.getLayers()
                         : ((ComputationGraph) network).getLayers();
         for (Layer layer : layers) {
             org.deeplearning4j.nn.conf.layers.Layer config = layer.conf().getLayer();
-            if (config instanceof LossLayer loss && loss.getLossFn() instanceof LossL2) {
-                loss.setLossFn(new LossMSE());
-            }
             if (config.getIDropout() instanceof Dropout dropout && dropout.getP() == 1) {
                 config.setIDropout(null);
             }

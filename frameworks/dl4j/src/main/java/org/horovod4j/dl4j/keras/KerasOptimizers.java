@@ -62,9 +62,12 @@ final class KerasOptimizers {
                     }
                     case "Adagrad" -> new AdaGrad(rate, epsilon);
                     case "Adadelta" -> {
-                        if (rate != 1) { // that of DL4J has no learning rate
-                            throw unsupported(
-                                    path, "learning rate %s of optimizer Adadelta".formatted(rate));
+                        if (rate != 1) {
+                            throw new ConfigurationException(
+                                    """
+                                    DL4J's AdaDelta has no learning rate, but that of %s has %s
+                                    Pass an updater of DL4J: KerasModels.load(file, updater)."""
+                                            .formatted(path, rate));
                         }
                         yield new AdaDelta(config.path("rho").asDouble(0.95), epsilon);
                     }

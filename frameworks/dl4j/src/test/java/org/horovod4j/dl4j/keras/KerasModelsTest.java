@@ -47,6 +47,9 @@ class KerasModelsTest {
     private static final Path FOLDER = Path.of("src/test/resources/keras");
     private static final Offset<Float> CLOSE = Offset.offset(1e-5f);
 
+    private static final String SQUARED_ERROR =
+            "\"class_name\": \"MeanSquaredError\", \"config\": {\"name\": \"mean_squared_error\"";
+
     @TempDir private Path folder;
 
     private static float[] numbers(String network, String field) throws IOException {
@@ -201,16 +204,22 @@ class KerasModelsTest {
 
     /// A copy of a file with another description of the network.
     private Path changed(String file, UnaryOperator<String> change) throws IOException {
+        return changed(file, "config.json", change);
+    }
+
+    /// @param part of the archive; its bytes are characters of ISO 8859-1
+    private Path changed(String file, String part, UnaryOperator<String> change)
+            throws IOException {
         Path copy = folder.resolve("changed-" + file);
         try (ZipFile from = new ZipFile(FOLDER.resolve(file).toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] content = from.getInputStream(entry).readAllBytes();
-                if (entry.getName().equals("config.json")) {
-                    String before = new String(content, StandardCharsets.UTF_8);
+                if (entry.getName().equals(part)) {
+                    String before = new String(content, StandardCharsets.ISO_8859_1);
                     String after = change.apply(before);
                     assertThat(after).isNotEqualTo(before);
-                    content = after.getBytes(StandardCharsets.UTF_8);
+                    content = after.getBytes(StandardCharsets.ISO_8859_1);
                 }
                 to.putNextEntry(new ZipEntry(entry.getName()));
                 to.write(content);
@@ -233,7 +242,7 @@ class KerasModelsTest {
                 "branches.keras | 'loss_weights': [2.0] | the loss of * has loss_weights",
                 "images.keras | 'clipnorm': 1.0 | DL4J has no clipnorm of optimizer Adam",
                 "images.keras | 'gradient_accumulation_steps': 2 | DL4J has no gradient_accumulation_steps",
-                "images.keras | 'class_name': 'Adadelta' | DL4J has no learning rate 0.002",
+                "images.keras | 'class_name': 'Adadelta' | DL4J's AdaDelta has no learning rate, but that of * has 0.002",
                 "sequences.keras | 'momentum': 0.5 | DL4J has no momentum of optimizer RMSprop",
                 "sequences.keras | 'centered': true | DL4J has no centered of optimizer RMSprop",
                 "images.keras | 'activity_regularizer': 'l2' | has an activity_regularizer"
@@ -251,6 +260,115 @@ class KerasModelsTest {
                 .message()
                 .contains(changed.toString())
                 .matches("(?s).*" + message.replace("*", ".*") + ".*");
+    }
+
+    private static UnaryOperator<String> loss(String className) {
+        return config ->
+                config.replace(
+                        SQUARED_ERROR,
+                        "\"class_name\": \"%s\", \"config\": {\"name\": \"loss\""
+                                .formatted(className));
+    }
+
+    /// Keras divides the cross-entropy by the number of outputs.
+    @Test
+    void theBinaryCrossEntropyIsThatOfKeras() throws IOException {
+        ComputationGraph graph =
+                KerasModels.loadFunctional(
+                        changed(
+                                "branches.keras",
+                                config ->
+                                        loss("BinaryCrossentropy")
+                                                .apply(config)
+                                                .replace(
+                                                        "\"activation\": \"linear\"",
+                                                        "\"activation\": \"sigmoid\"")));
+        INDArray input = input("branches", 3, 4);
+        float[] probabilities = output(graph, input);
+        double sum = 0;
+        for (float probability : probabilities) {
+            sum -= Math.log(1 - probability);
+        }
+        assertThat(graph.score(new DataSet(input, Nd4j.zeros(3, 2))))
+                .isCloseTo(sum / probabilities.length, Offset.offset(1e-5));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Hinge", "SquaredHinge", "Poisson"})
+    void otherSumsOverSeveralOutputsAreRejected(String className) throws IOException {
+        Path changed = changed("branches.keras", loss(className));
+        assertThatThrownBy(() -> KerasModels.load(changed))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining(changed.toString())
+                .hasMessageContaining("it is a mean in Keras, but a sum in DL4J");
+    }
+
+    /// Keras divides it by the number of times too.
+    @Test
+    void theLossOfSequencesIsThatOfKeras() throws IOException {
+        MultiLayerNetwork network =
+                KerasModels.loadSequential(
+                        changed(
+                                "sequences.keras",
+                                config ->
+                                        config.replace(
+                                                        "\"return_sequences\": false",
+                                                        "\"return_sequences\": true")
+                                                .replace(
+                                                        "\"loss\": \"categorical_crossentropy\"",
+                                                        "\"loss\": \"mse\"")));
+        INDArray input = input("sequences", 2, 5, 2);
+        INDArray outputs = network.output(input);
+        double mean = outputs.mul(outputs).meanNumber().doubleValue();
+        assertThat(outputs.length()).isEqualTo(2 * 5 * 2);
+        assertThat(network.score(new DataSet(input, Nd4j.zeros(outputs.shape()))))
+                .isCloseTo(mean, Offset.offset(1e-5));
+    }
+
+    private static UnaryOperator<String> losses(String json) {
+        return config ->
+                config.replaceFirst("\"loss\": (\"[a-z_]+\"|\\{.*?null\\})", "\"loss\": " + json);
+    }
+
+    @Test
+    void aLossMayBeInAListOrByTheNameOfTheOutput() throws IOException {
+        INDArray input = input("branches", 3, 4);
+        DataSet batch = new DataSet(input, Nd4j.zeros(3, 2));
+        double expected = KerasModels.loadFunctional(FOLDER.resolve("branches.keras")).score(batch);
+        for (String json : List.of("[\"mse\"]", "{\"out\": \"mse\"}")) {
+            ComputationGraph graph =
+                    KerasModels.loadFunctional(changed("branches.keras", losses(json)));
+            assertThat(graph.score(batch)).as(json).isEqualTo(expected);
+        }
+        Path several = changed("images.keras", losses("[\"mse\", \"mae\"]"));
+        assertThatThrownBy(() -> KerasModels.load(several))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("has a list of 2 losses");
+    }
+
+    @Test
+    void aZipArchiveOfKeras2IsRejected() throws IOException {
+        Path changed =
+                changed(
+                        "images.keras",
+                        "metadata.json",
+                        metadata -> metadata.replaceFirst("\"3\\.[0-9.]+\"", "\"2.13.1\""));
+        assertThatThrownBy(() -> KerasModels.load(changed))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("is a .keras file of Keras 2.13.1")
+                .hasMessageContaining("model.save('network.h5')");
+    }
+
+    @Test
+    void weightsWithoutTheNameOfALayerAreRejected() throws IOException {
+        Path changed =
+                changed(
+                        "images.keras",
+                        "model.weights.h5",
+                        bytes -> bytes.replace("name\0", "nome\0"));
+        assertThatThrownBy(() -> KerasModels.load(changed))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("have no name of a layer");
     }
 
     @Test
