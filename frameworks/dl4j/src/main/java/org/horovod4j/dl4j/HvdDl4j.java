@@ -13,6 +13,9 @@ import org.nd4j.autodiff.samediff.SameDiff;
 import org.nd4j.evaluation.BaseEvaluation;
 import org.nd4j.evaluation.IEvaluation;
 import org.nd4j.evaluation.classification.Evaluation;
+import org.nd4j.evaluation.classification.ROC;
+import org.nd4j.evaluation.classification.ROCBinary;
+import org.nd4j.evaluation.classification.ROCMultiClass;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.dataset.api.iterator.MultiDataSetIterator;
@@ -118,31 +121,7 @@ public final class HvdDl4j {
         return graph;
     }
 
-    private static void install(
-            SameDiff graph,
-            Supplier<ProcessSet> processSets,
-            Consumer<GradientSettings.Builder> options) {
-        JavaCppCheck.requireOneVersion();
-        GradientSettings.Builder settings = GradientSettings.builder();
-        options.accept(settings);
-        DistributedVariables.install(graph, processSets, settings.build());
-    }
-
-    /// Overwrites variables, the state of updaters and the counts of iterations and epochs with those of
-    /// `rootRank`. All ranks call this: once, after `setTrainingConfig`.
-    ///
-    /// @throws org.horovod4j.MismatchException on all ranks, when their graphs differ
-    public static void broadcastParameters(SameDiff graph, int rootRank) {
-        broadcastParameters(Hvd.communicator(), graph, rootRank);
-    }
-
-    /// The same among the ranks of a communicator.
-    public static void broadcastParameters(
-            Communicator communicator, SameDiff graph, int rootRank) {
-        ReplicatedState.of(graph).broadcast(communicator, rootRank);
-    }
-
-    /// The current ones: in an elastic job they change.
+    /// The current ranks: in an elastic job they change.
     private static ProcessSet allRanks() {
         return Hvd.communicator().processSet();
     }
@@ -154,10 +133,22 @@ public final class HvdDl4j {
         JavaCppCheck.requireOneVersion();
         TrainableNetwork network = TrainableNetwork.of(model);
         network.requireGradientDescent();
+        DistributedUpdaters.install(
+                network, new FlatGradient("network", processSets, settings(options)));
+    }
+
+    private static void install(
+            SameDiff graph,
+            Supplier<ProcessSet> processSets,
+            Consumer<GradientSettings.Builder> options) {
+        JavaCppCheck.requireOneVersion();
+        DistributedVariables.install(graph, processSets, settings(options));
+    }
+
+    private static GradientSettings settings(Consumer<GradientSettings.Builder> options) {
         GradientSettings.Builder settings = GradientSettings.builder();
         options.accept(settings);
-        DistributedUpdaters.install(
-                network, new FlatGradient("network", processSets, settings.build()));
+        return settings.build();
     }
 
     /// Whether [#distributed] was called for this network.
@@ -176,6 +167,20 @@ public final class HvdDl4j {
     /// The same among the ranks of a communicator.
     public static void broadcastParameters(Communicator communicator, Model network, int rootRank) {
         ReplicatedState.of(network).broadcast(communicator, rootRank);
+    }
+
+    /// Overwrites variables, the state of updaters and the counts of iterations and epochs with those of
+    /// `rootRank`. All ranks call this: once, after `setTrainingConfig`.
+    ///
+    /// @throws org.horovod4j.MismatchException on all ranks, when their graphs differ
+    public static void broadcastParameters(SameDiff graph, int rootRank) {
+        broadcastParameters(Hvd.communicator(), graph, rootRank);
+    }
+
+    /// The same among the ranks of a communicator.
+    public static void broadcastParameters(
+            Communicator communicator, SameDiff graph, int rootRank) {
+        ReplicatedState.of(graph).broadcast(communicator, rootRank);
     }
 
     /// This rank's batches of any iterator. See [ShardedDataSetIterator].
@@ -210,7 +215,10 @@ public final class HvdDl4j {
         return merge(graph.evaluate(part));
     }
 
-    /// Merges evaluations of all ranks, of any kind. All ranks call this, and get the same result.
+    /// Merges evaluations of all ranks, of any kind but [ROC] in exact mode. All ranks call this, and get the
+    /// same result.
+    ///
+    /// @throws IllegalArgumentException for an exact `ROC`, `ROCBinary` or `ROCMultiClass`
     public static <T extends IEvaluation<T>> T merge(T ofThisRank) {
         return merge(Hvd.communicator(), ofThisRank);
     }
@@ -218,11 +226,31 @@ public final class HvdDl4j {
     /// The same among the ranks of a communicator.
     @SuppressWarnings("unchecked") // each rank sends an evaluation of the same class
     public static <T extends IEvaluation<T>> T merge(Communicator communicator, T ofThisRank) {
+        requireThresholds(ofThisRank);
         List<String> all = communicator.allgatherObject("evaluation", ofThisRank.toJson());
         Class<T> kind = (Class<T>) ofThisRank.getClass();
         T merged = BaseEvaluation.fromJson(all.getFirst(), kind);
         all.stream().skip(1).forEach(json -> merged.merge(BaseEvaluation.fromJson(json, kind)));
         return merged;
+    }
+
+    /// An exact ROC keeps all predictions, which are not part of its JSON.
+    private static void requireThresholds(IEvaluation<?> evaluation) {
+        int steps =
+                switch (evaluation) {
+                    case ROC roc -> roc.getThresholdSteps();
+                    case ROCBinary roc -> roc.getThresholdSteps();
+                    case ROCMultiClass roc -> roc.getThresholdSteps();
+                    default -> 1;
+                };
+        if (steps == 0) {
+            String name = evaluation.getClass().getSimpleName();
+            throw new IllegalArgumentException(
+                    """
+                    an exact %s cannot be merged: it keeps all predictions of its rank
+                    Use thresholds, for example new %s(200)."""
+                            .formatted(name, name));
+        }
     }
 
     /// A learning rate of `org.horovod4j.training`, such as a warm-up, as a schedule for an updater of

@@ -23,7 +23,8 @@ import java.util.List;
 /// AgreedEarlyStopping.fit(new EarlyStoppingTrainer(all, network, HvdDl4j.shard(training)));
 /// ```
 ///
-/// The score is the average over the ranks. A condition ends the training if it does on one rank, so
+/// The score is the average over the ranks, each with the same weight: let all have as many samples for the
+/// score. A condition ends the training if it does on one rank, so
 /// limits of time and invalid scores end it everywhere. Rank 0 saves networks as configured; the others
 /// keep them in memory.
 @SuppressWarnings(

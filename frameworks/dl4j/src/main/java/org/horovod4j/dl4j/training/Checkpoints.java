@@ -28,11 +28,14 @@ import java.util.function.ToDoubleFunction;
 /// Checkpoints checkpoints = new Checkpoints(Path.of("checkpoints")).keep(3);
 /// int done = checkpoints.resume(network); // in place of broadcastParameters
 /// network.addListeners(new ScoreAverage(), checkpoints);
-/// network.fit(iterator, epochs - done);
+/// if (done < epochs) {
+///     network.fit(iterator.startAt(done), epochs - done); // a SampledDataSetIterator
+/// }
 /// ```
 ///
 /// A checkpoint has the parameters, the state of the updater, and the counts of iterations and epochs.
-/// All ranks resume and add the listener.
+/// All ranks resume and add the listener. Early stopping of DL4J counts epochs from 0 in each run, so it
+/// does not resume.
 public final class Checkpoints extends BaseTrainingListener {
     private static final String EPOCH = "epoch";
     private static final String ITERATION = "iteration";
@@ -112,7 +115,7 @@ public final class Checkpoints extends BaseTrainingListener {
         ReplicatedState network = ReplicatedState.of(model);
         Communicator communicator = communicators.current();
         int epoch = network.counts().epochs() + 1; // DL4J counts it after this event
-        saveIfBest(communicator, model);
+        saveIfBest(communicator, model, new Counts(network.counts().iterations(), epoch));
         Map<String, String> metadata = new HashMap<>();
         metadata.put(EPOCH, String.valueOf(epoch));
         metadata.put(ITERATION, String.valueOf(network.counts().iterations()));
@@ -122,7 +125,7 @@ public final class Checkpoints extends BaseTrainingListener {
         checkpointFolder.save(communicator, epoch, metadata, network.tensors());
     }
 
-    private void saveIfBest(Communicator communicator, Model model) {
+    private void saveIfBest(Communicator communicator, Model model, Counts counts) {
         BestModel best = bestModel;
         if (best == null) {
             return;
@@ -135,22 +138,29 @@ public final class Checkpoints extends BaseTrainingListener {
                             communicator,
                             "save the best network",
                             () -> {
-                                replace(best.file, model);
+                                replace(best.file, model, counts);
                                 return Map.of();
                             });
         }
     }
 
     /// A reader finds the previous network or this one.
-    private static void replace(Path file, Model model) throws IOException {
+    ///
+    /// @param counts those of the network after this event
+    private static void replace(Path file, Model model, Counts counts) throws IOException {
         Path target = file.toAbsolutePath();
         Path parent = Objects.requireNonNull(target.getParent(), "a file has a folder");
         Files.createDirectories(parent);
-        Path partial = Files.createTempFile(parent, ".best", ".partial");
+        // not a temporary file, which others could not read
+        Path partial = parent.resolve(".%s.partial".formatted(target.getFileName()));
+        ReplicatedState network = ReplicatedState.of(model);
+        Counts before = network.counts();
         try {
+            network.setCounts(counts);
             ModelSerializer.writeModel(model, partial.toFile(), true);
             Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
         } finally {
+            network.setCounts(before);
             Files.deleteIfExists(partial);
         }
     }

@@ -10,6 +10,7 @@ import org.deeplearning4j.earlystopping.EarlyStoppingResult;
 import org.deeplearning4j.earlystopping.scorecalc.DataSetLossCalculator;
 import org.deeplearning4j.earlystopping.termination.IterationTerminationCondition;
 import org.deeplearning4j.earlystopping.termination.MaxEpochsTerminationCondition;
+import org.deeplearning4j.earlystopping.trainer.EarlyStoppingGraphTrainer;
 import org.deeplearning4j.earlystopping.trainer.EarlyStoppingTrainer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -29,7 +30,13 @@ import org.horovod4j.training.LearningRateWarmup;
 import org.horovod4j.training.TrainingProgress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.evaluation.IEvaluation;
 import org.nd4j.evaluation.classification.Evaluation;
+import org.nd4j.evaluation.classification.ROC;
+import org.nd4j.evaluation.classification.ROCBinary;
+import org.nd4j.evaluation.classification.ROCMultiClass;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
@@ -44,6 +51,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.ToIntFunction;
 
@@ -169,29 +178,45 @@ class ListenersTest {
                                 .hasMessageContaining("is a checkpoint of another training"));
     }
 
-    @Test
-    void theBestNetworkIsSavedForPlainDl4j() throws IOException {
+    /// An epoch has three steps.
+    @ParameterizedTest
+    @EnumSource
+    void theBestNetworkIsSavedForPlainDl4j(BestMetric.Mode mode) throws IOException {
         Path best = folder.resolve("best.zip");
-        List<Double> scores =
+        DataSet all = TestNetwork.DENSE.batch(0, 21);
+        List<List<Double>> ranks =
                 World.of(2)
                         .call(
                                 comm -> {
+                                    List<Double> scores = new ArrayList<>();
                                     MultiLayerNetwork network = network(comm);
                                     network.addListeners(
-                                            new ScoreAverage(comm),
                                             new Checkpoints(folder.resolve("c"), comm)
                                                     .saveBest(
                                                             best,
-                                                            BestMetric.Mode.MIN,
-                                                            Model::score));
+                                                            mode,
+                                                            _ -> {
+                                                                scores.add(network.score(all));
+                                                                return scores.getLast();
+                                                            }));
                                     network.fit(data(comm), 3);
-                                    return network.score();
+                                    assertThat(network.getEpochCount()).isEqualTo(3);
+                                    return scores;
                                 });
+        List<Double> scores = ranks.getFirst();
+        double expected =
+                mode == BestMetric.Mode.MAX ? Collections.max(scores) : Collections.min(scores);
+        int epoch = 1 + scores.indexOf(expected);
         MultiLayerNetwork loaded = MultiLayerNetwork.load(best.toFile(), true);
         assertThat(HvdDl4j.isDistributed(loaded)).isFalse();
-        assertThat(loaded.getIterationCount()).isEqualTo(9);
-        assertThat(loaded.score(TestNetwork.DENSE.batch(0, 21))).isLessThan(scores.getFirst() + 1);
-        loaded.fit(TestNetwork.DENSE.batch(0, 21)); // with its updater
+        assertThat(loaded.getEpochCount()).isEqualTo(epoch);
+        assertThat(loaded.getIterationCount()).isEqualTo(3 * epoch);
+        assertThat(loaded.score(all)).isCloseTo(expected, CLOSE);
+        loaded.fit(all); // with its updater
+        assertThat(Files.getPosixFilePermissions(best))
+                .as("the same readers as for any other new file")
+                .isEqualTo(
+                        Files.getPosixFilePermissions(Files.createFile(folder.resolve("other"))));
         try (var files = Files.list(folder)) {
             assertThat(files.filter(it -> it.toString().endsWith(".partial"))).isEmpty();
         }
@@ -228,6 +253,36 @@ class ListenersTest {
         assertThat(results).extracting(EarlyStoppingResult::getTotalEpochs).containsOnly(2);
         assertThat(results.get(0).getBestModelScore())
                 .isEqualTo(results.get(1).getBestModelScore());
+        assertThat(TestNetwork.parameters(results.get(0).getBestModel()))
+                .containsExactly(TestNetwork.parameters(results.get(1).getBestModel()));
+    }
+
+    @Test
+    void allRanksStopTheTrainingOfAGraphTogether() {
+        List<EarlyStoppingResult<ComputationGraph>> results =
+                World.of(2)
+                        .call(
+                                comm -> {
+                                    ComputationGraph graph =
+                                            (ComputationGraph) TestNetwork.GRAPH.create(1);
+                                    EarlyStoppingConfiguration<ComputationGraph> own =
+                                            new EarlyStoppingConfiguration.Builder<
+                                                            ComputationGraph>()
+                                                    .epochTerminationConditions(
+                                                            new MaxEpochsTerminationCondition(
+                                                                    2 + comm.rank()))
+                                                    .scoreCalculator(
+                                                            new DataSetLossCalculator(
+                                                                    data(comm), true))
+                                                    .build();
+                                    return AgreedEarlyStopping.fit(
+                                            new EarlyStoppingGraphTrainer(
+                                                    AgreedEarlyStopping.of(comm, own),
+                                                    HvdDl4j.distributed(
+                                                            graph, comm.processSet(), _ -> {}),
+                                                    data(comm)));
+                                });
+        assertThat(results).extracting(EarlyStoppingResult::getTotalEpochs).containsOnly(2);
         assertThat(TestNetwork.parameters(results.get(0).getBestModel()))
                 .containsExactly(TestNetwork.parameters(results.get(1).getBestModel()));
     }
@@ -328,6 +383,56 @@ class ListenersTest {
                                             TestNetwork.DENSE.batch(0, 21).asList(), 4));
                     assertThat(all.meanSquaredError(0))
                             .isCloseTo(expected.meanSquaredError(0), CLOSE);
+                });
+    }
+
+    /// Each rank has other predictions of two classes.
+    private static <T extends IEvaluation<T>> T evaluated(T evaluation, int from, int to) {
+        for (int i = from; i < to; i++) {
+            double first = 0.5 + 0.5 * Math.sin(7.3 * i);
+            evaluation.eval(
+                    Nd4j.eye(2).getRows(i % 3 == 0 ? 1 : 0),
+                    Nd4j.createFromArray(new double[][] {{first, 1 - first}}));
+        }
+        return evaluation;
+    }
+
+    @Test
+    void curvesWithThresholdsAreMerged() {
+        World.run(
+                2,
+                comm -> {
+                    int from = 10 * comm.rank();
+                    int to = from + 10;
+                    ROC all = evaluated(new ROC(50), 0, 20);
+                    assertThat(HvdDl4j.merge(comm, evaluated(new ROC(50), from, to)).calculateAUC())
+                            .isCloseTo(all.calculateAUC(), CLOSE)
+                            .isNotEqualTo(evaluated(new ROC(50), from, to).calculateAUC());
+                    assertThat(
+                                    HvdDl4j.merge(comm, evaluated(new ROCBinary(50), from, to))
+                                            .calculateAUC(0))
+                            .isCloseTo(evaluated(new ROCBinary(50), 0, 20).calculateAUC(0), CLOSE);
+                    assertThat(
+                                    HvdDl4j.merge(comm, evaluated(new ROCMultiClass(50), from, to))
+                                            .calculateAUC(0))
+                            .isCloseTo(
+                                    evaluated(new ROCMultiClass(50), 0, 20).calculateAUC(0), CLOSE);
+                });
+    }
+
+    @Test
+    void exactCurvesAreRejected() {
+        World.run(
+                2,
+                comm -> {
+                    assertThatThrownBy(() -> HvdDl4j.merge(comm, evaluated(new ROC(), 0, 9)))
+                            .hasMessageContaining("an exact ROC cannot be merged")
+                            .hasMessageContaining("new ROC(200)");
+                    assertThatThrownBy(() -> HvdDl4j.merge(comm, evaluated(new ROCBinary(), 0, 9)))
+                            .hasMessageContaining("new ROCBinary(200)");
+                    assertThatThrownBy(
+                                    () -> HvdDl4j.merge(comm, evaluated(new ROCMultiClass(), 0, 9)))
+                            .hasMessageContaining("new ROCMultiClass(200)");
                 });
     }
 
