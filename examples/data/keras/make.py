@@ -18,5 +18,5 @@ model = keras.Sequential(
         layers.Dense(10, activation="softmax"),
     ]
 )
-model.compile(keras.optimizers.Adam(0.001), "categorical_crossentropy", ["accuracy"])
+model.compile(keras.optimizers.Adam(0.001), "categorical_crossentropy", metrics=["accuracy"])
 model.save("mnist.keras")
