@@ -49,11 +49,16 @@ public record FuzzWorld(long seed, Layout layout, Map<String, String> options) {
         return options;
     }
 
-    /// Runs the program. Throws if a result is wrong.
+    /// Runs the program. Throws if a result is wrong; the message begins with the seed, because not
+    /// every report shows the name of a test.
     public void run(int steps) {
         List<Set<Integer>> sets = sets(layout.size());
         List<FuzzStep> script = FuzzScript.of(seed, layout.size(), sets, steps);
-        layout.world().with(options).run(FuzzRank.worldBody(script, seed, sets, layout.size()));
+        try {
+            layout.world().with(options).run(FuzzRank.worldBody(script, seed, sets, layout.size()));
+        } catch (RuntimeException | Error e) {
+            throw new AssertionError("seed %d: %s: %s".formatted(seed, this, e.getMessage()), e);
+        }
     }
 
     /// None, or two that overlap, in worlds large enough for them.

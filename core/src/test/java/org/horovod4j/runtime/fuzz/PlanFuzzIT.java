@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// Programs that repeat, change and fail, in random order from several threads: every result is
-/// correct. To repeat a failure, run with `-Dhorovod4j.seed=` and the seed in its name.
+/// correct. To repeat a failure, run with `-Dhorovod4j.seed=` and the seed in its message.
 class PlanFuzzIT {
     private static final long SEED =
             Long.getLong("horovod4j.seed", System.nanoTime() & Integer.MAX_VALUE);
