@@ -19,8 +19,8 @@ import java.util.List;
 /// All ranks pass the same `stamp` to the same collective. If the stamp of another rank differs,
 /// the backend throws before it changes any tensor.
 ///
-/// No tensor changes before all ranks have started the collective. Until then the ranks can cancel
-/// it together: each calls [#reset], and the tensors are unchanged.
+/// No tensor changes, and no rank completes the collective, before all ranks have started it. Until
+/// then the ranks can cancel it together: each calls [#reset], and the tensors are unchanged.
 ///
 /// ```java
 /// CancellableBackend backend = new CpuBackend(localGroup, crossGroup, kernels, activities, helpers);

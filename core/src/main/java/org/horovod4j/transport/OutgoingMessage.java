@@ -10,7 +10,9 @@ import java.lang.foreign.MemorySegment;
 /// rest of an off-heap payload is sent directly from its memory. A payload on the heap goes through
 /// the buffer completely, because the system cannot read heap memory.
 ///
-/// A message that forwards another one sends what has arrived of it so far.
+/// A message that forwards another one sends what has arrived of it so far. If it is empty, it waits
+/// for the whole other message: its stamp tells the next rank that this rank has received that
+/// message. Without this, a rank that receives only empty messages would not wait for all ranks.
 public final class OutgoingMessage {
     private static final long MAX_COPY_BYTES = 64 * 1024;
 
@@ -79,7 +81,8 @@ public final class OutgoingMessage {
         linkFull = false;
         if (drained == filled) {
             long ready = arrived() - consumed;
-            if (ready < Math.min(length - consumed, MIN_FORWARD_BYTES)) {
+            boolean isTooEarly = length == 0 && forwarded != null;
+            if (isTooEarly || ready < Math.min(length - consumed, MIN_FORWARD_BYTES)) {
                 return false;
             }
             if (stampCopied && payload.isNative()) {

@@ -13,6 +13,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.CancelledException;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
+import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.testing.Layout;
@@ -20,6 +21,7 @@ import org.horovod4j.testing.SampleTensors;
 import org.horovod4j.testing.World.Transport;
 import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import java.lang.foreign.MemorySegment;
@@ -83,6 +85,44 @@ class MissingRankIT {
                 (_, backend, _, _) -> backend.barrier(5));
     }
 
+    /// Operations that send few bytes or none between some ranks. These too must wait for all ranks.
+    ///
+    /// @param rows of each tensor
+    private static List<Operation> smallOperations(int ranks, long rows) {
+        int[] splits = new int[ranks];
+        splits[0] = (int) rows;
+        return List.of(
+                (_, backend, _, output) -> allreduce(backend, output, output, Scale.NONE),
+                (rank, backend, input, _) -> scatterRows(rank, ranks, backend, List.of(input)),
+                (rank, backend, input, _) ->
+                        scatterRows(rank, ranks, backend, List.of(input, input)),
+                (_, backend, input, output) -> adasum(backend, input, output),
+                (_, backend, input, _) -> backend.allgather(5, List.of(input)),
+                (_, backend, _, output) -> backend.broadcast(5, output, 0),
+                (_, backend, input, _) -> backend.alltoall(5, input, splits));
+    }
+
+    private static void adasum(CancellableBackend backend, Tensor input, Tensor output) {
+        FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
+        FusionCase.set(fusedTensors, List.of(input), List.of(output));
+        backend.adasum(5, fusedTensors, Scale.NONE);
+    }
+
+    /// Each rank receives its own rows.
+    private static void scatterRows(
+            int rank, int ranks, CancellableBackend backend, List<Tensor> inputs) {
+        DataType dataType = inputs.getFirst().dataType();
+        List<Shape> shapes = inputs.stream().map(Tensor::shape).toList();
+        FusedTensors fusedTensors = FusedTensors.forReducescatter(dataType, shapes, rank, ranks);
+        List<Tensor> outputs =
+                IntStream.range(0, shapes.size())
+                        .mapToLong(i -> fusedTensors.outputEnd(i) - fusedTensors.outputStart(i))
+                        .mapToObj(count -> Tensor.zeros(dataType, Shape.of(count)))
+                        .toList();
+        FusionCase.set(fusedTensors, inputs, outputs);
+        backend.reducescatter(5, fusedTensors, ReduceOp.SUM, Scale.NONE, 1);
+    }
+
     private static void allreduce(
             CancellableBackend backend, Tensor input, Tensor output, Scale scale) {
         FusedTensors fusedTensors = new FusedTensors(input.dataType(), input.elementCount());
@@ -131,6 +171,38 @@ class MissingRankIT {
         }
     }
 
+    /// Four ranks, each the only one of its domain: a message between two of them says nothing about
+    /// the others.
+    static Stream<Arguments> choices() {
+        Layout four = new Layout(4, 1, Transport.TCP);
+        Stream<Layout> more = SlowCases.ENABLED ? layouts() : Stream.of();
+        return Stream.concat(Stream.of(four), more)
+                .flatMap(
+                        layout ->
+                                Arrays.stream(AllreduceChoice.values())
+                                        .filter(MissingRankIT::isWanted)
+                                        .map(choice -> Arguments.of(layout, choice)));
+    }
+
+    private static boolean isWanted(AllreduceChoice choice) {
+        return SlowCases.ENABLED || choice == AllreduceChoice.AUTO;
+    }
+
+    @ParameterizedTest
+    @MethodSource("choices")
+    void smallOperationWaitsForEveryRank(Layout layout, AllreduceChoice choice) throws Exception {
+        try (BackendWorld world = Config.of(layout).withAllreduce(choice).open()) {
+            for (long rows = 0; rows <= 1; rows++) {
+                List<RankTensors> tensors = RankTensors.forRanks(layout.size(), rows);
+                for (Operation operation : smallOperations(layout.size(), rows)) {
+                    for (int missing = 0; missing < layout.size(); missing++) {
+                        runWithMissingRank(world, operation, missing, tensors, Memory.NATIVE);
+                    }
+                }
+            }
+        }
+    }
+
     /// Every operation with every count in the slow tests and in the layouts that need no files or
     /// sockets, else with one count in turn.
     private static boolean isWanted(Layout layout, int turn) {
@@ -168,8 +240,9 @@ class MissingRankIT {
         for (int i = 0; i < present.length; i++) {
             int rank = present[i];
             long enough = before[i] + LIVENESS_CHECKS;
+            Future<Boolean> done = waiting.get(i); // if it does not wait, it fails below
             await().pollInterval(Duration.ofMillis(1))
-                    .until(() -> world.livenessChecks(rank) > enough);
+                    .until(() -> done.isDone() || world.livenessChecks(rank) > enough);
         }
         world.cancel();
         for (Future<Boolean> each : waiting) {

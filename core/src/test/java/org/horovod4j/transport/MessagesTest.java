@@ -186,6 +186,28 @@ class MessagesTest {
         }
     }
 
+    /// Its stamp says that all ranks before have sent theirs.
+    @ParameterizedTest(name = "{0} bytes")
+    @ValueSource(ints = {0, 1, 70_000})
+    void emptyMessageWaitsForTheMessageItForwards(int length) {
+        MemorySegment payload = Arena.ofAuto().allocate(length, 1);
+        Link first = new PartialTransferLink(5);
+        Link second = new PartialTransferLink(5);
+        OutgoingMessage source = outgoing(first, STAMP, payload);
+        IncomingMessage middle = incoming(first, MessageSink.into(payload, 0, length));
+        OutgoingMessage forward =
+                new OutgoingMessage(0, second, STAMP, payload, length, 0, middle, length);
+        MemorySegment forwardBuffer = Arena.ofAuto().allocate(BUFFER, 64);
+        while (!middle.isDone()) {
+            assertThat(forward.step(forwardBuffer)).as("sent before the other arrived").isFalse();
+            if (!source.isDone()) {
+                source.step(sendBuffer);
+            }
+            middle.step(receiveBuffer);
+        }
+        transfer(forward, incoming(second, MessageSink.into(payload, 0, 0)));
+    }
+
     @ParameterizedTest(name = "{0} bytes")
     @ValueSource(ints = {0, 1, 70_000})
     void stampMismatchIsDetectedBeforeAnyWrite(int length) {
