@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.Map;
 
-/// Gradients of embeddings, of which each rank has some rows.
+/// Gradients of embeddings. Each rank uses some rows of the table.
 class SparseGradientsTest {
     private static final int ROWS = 40;
     private static final int COLUMNS = 3;
