@@ -20,6 +20,7 @@ import org.horovod4j.security.SocketSettings;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -37,6 +38,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 /// Two ends over a real socket. The peer is either another [Connection] or raw frames.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
+@Timeout(60)
 final class ConnectionTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration SHORT = Duration.ofMillis(300);
@@ -141,10 +143,11 @@ final class ConnectionTest {
 
     @Test
     void heartbeatsKeepAnIdleConnectionOpen() throws Exception {
-        Connection<String> one = connection(near, SHORT);
+        Duration timeout = Duration.ofSeconds(1);
+        Connection<String> one = connection(near, timeout);
         Inbox ofOne = start(one);
-        Inbox ofOther = start(connection(far, SHORT));
-        Thread.sleep(SHORT.multipliedBy(3));
+        Inbox ofOther = start(connection(far, timeout));
+        Thread.sleep(timeout.multipliedBy(2));
         one.send("still open");
         assertThat(ofOther.messages.take()).isEqualTo("still open");
         assertThat(ofOne.reasons).isEmpty();

@@ -141,7 +141,6 @@ class LogIT {
         TestJvm jvm =
                 TestJvm.of(program)
                         .shortLived()
-                        .with("-XX:-UsePerfData")
                         .with(flags.toArray(String[]::new))
                         .onClassPath(classPath);
         ProcessBuilder builder =

@@ -145,7 +145,7 @@ class ElasticRuntimeIT {
     @ValueSource(ints = 1)
     @SlowCases("0")
     void frozenWorkerIsDeclaredLostAndDoesNotAffectLaterGenerations(int victim) throws Exception {
-        try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(2))) {
+        try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(4))) {
             for (int i = 0; i < 3; i++) {
                 job.start(i == victim ? "hold=allreduce@3" : "hold=allreduce@20");
             }

@@ -39,7 +39,7 @@ class FrozenRankIT {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class)
                         .with(Options.TRANSPORT, transport)
-                        .with(Options.HEARTBEAT_TIMEOUT, "2")
+                        .with(Options.HEARTBEAT_TIMEOUT, "4")
                         .servedBy(server);
         try (TestJob testJob = plan.start()) {
             testJob.awaitLine("ready");
@@ -52,7 +52,7 @@ class FrozenRankIT {
             for (TestRankProcess rank : others) {
                 CallResult callResult = rank.callResult("pending");
                 PeerLossAssertions.assertNamesLostRank(callResult, victim, TestJobPlan.HOST);
-                assertThat(callResult.message()).contains("silent for 2 s");
+                assertThat(callResult.message()).contains("silent for 4 s");
             }
 
             frozen.resume();

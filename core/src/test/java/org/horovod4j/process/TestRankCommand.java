@@ -71,6 +71,6 @@ final class TestRankCommand {
     }
 
     private static TestJvm withFlags(TestJvm jvm) {
-        return jvm.withVectors().with("-XX:+UseSerialGC", "-Xmx256m", "-XX:-UsePerfData");
+        return jvm.withVectors().with("-XX:+UseSerialGC", "-Xmx256m");
     }
 }

@@ -65,11 +65,11 @@ class ElasticDiscoveryIT {
     @Test
     void tooFewSlotsFailAfterElasticTimeout() throws Exception {
         setHosts("localhost:1");
-        try (ElasticRun run = trainWithScript("-np 2 --elastic-timeout 4")) {
+        try (ElasticRun run = trainWithScript("-np 2 --elastic-timeout 8")) {
             assertThat(run.launcher().exitCode()).isEqualTo(1);
             assertThat(run.launcher().stderr())
                     .contains(
-                            "the job failed: after 4 s it has 1 worker ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
+                            "the job failed: after 8 s it has 1 worker ready, and it needs 2. Hosts: localhost:1. Find more of them, or raise --elastic-timeout.");
             run.assertNothingLeft();
         }
     }

@@ -60,7 +60,14 @@ class ElasticLauncherIT {
 
     @Test
     void recoversFromTwoFailuresAndOneDuringRecovery() throws Exception {
-        try (ElasticRun run = ElasticRun.train(signals, "-np 4 --min-np 1 --reset-limit 2")) {
+        // The workers that replace lost ones never join, so that the numbers of workers are known.
+        String program = "[ $HOROVOD_ELASTIC_WORKER -lt 4 ] || exec sleep 1000; exec \"$@\"";
+        String[] words =
+                withScript(
+                        ElasticRun.launcherArguments(
+                                "-np 4 --min-np 1 --reset-limit 2 sh -c", signals.end() + " 20"),
+                        program);
+        try (ElasticRun run = ElasticRun.start(Map.of(), signals, words)) {
             run.awaitStep(5, 4);
             run.signal("KILL", 0, 3); // in one command: otherwise there may be two losses
             await().until(() -> run.launcher().stderr().contains("after the loss of"));
@@ -130,7 +137,7 @@ class ElasticLauncherIT {
 
     @Test
     void stoppedWorkerIsKilledAndReplaced() throws Exception {
-        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1 --heartbeat-timeout 2")) {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1 --heartbeat-timeout 4")) {
             run.awaitStep(3, 2);
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
@@ -138,7 +145,7 @@ class ElasticLauncherIT {
             run.finish(2);
             assertThat(run.launcher().stderr())
                     .containsPattern(
-                            "worker 1 on localhost \\(rank 1\\) failed: silent for 2 s, so it was killed");
+                            "worker 1 on localhost \\(rank 1\\) failed: silent for 4 s, so it was killed");
         }
     }
 

@@ -168,7 +168,7 @@ class ElasticSshIT {
             run.awaitStep(flapped + 100, 3);
             assertThat(run.launcher().stderr())
                     .contains("hosts: hvdssh2 is gone\n")
-                    .contains("which is no host")
+                    .contains("which is not a host")
                     .contains("no host is listed any more; the job continues with those it has");
             run.finish(3);
         }

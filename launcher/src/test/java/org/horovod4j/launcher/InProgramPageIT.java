@@ -60,7 +60,8 @@ class InProgramPageIT {
                         .output(line -> log.add(line))
                         .run(comm -> train(comm, epochs));
         assertThat(losses).hasSize(4).containsOnly(0.25);
-        assertThat(log).isEmpty();
+        // Ranks print nothing. A JVM warns if another one locks its file of performance data.
+        assertThat(log).allMatch(line -> line.contains("[warning][perf,memops]"));
     }
 
     private static double validationLoss(Communicator comm, double rate) {

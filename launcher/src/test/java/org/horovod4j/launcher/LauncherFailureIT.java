@@ -122,6 +122,7 @@ class LauncherFailureIT {
                         task -> Thread.ofPlatform().start(task));
         String pid = awaitLine("[1]<stdout>:pid=");
         awaitLine("[1]<stderr>:about to");
+        awaitLine("[0]<stdout>:job=");
         Processes.signal("KILL", Long.parseLong(pid));
         LaunchException thrown = failure.join();
         assertThat(thrown.rank()).hasValue(1);

@@ -27,13 +27,16 @@ class LauncherModuleIT {
             package com.example;
 
             import org.horovod4j.launcher.Launcher;
+            import java.util.List;
 
             public class Main {
                 record Answer(int number, String module) {}
 
                 public static void main(String[] arguments) {
                     int base = 5;
-                    System.out.println(Launcher.run(2, comm ->
+                    Launcher launcher =
+                            Launcher.processes(2).jvmOptions(List.of("-XX:-UsePerfData"));
+                    System.out.println(launcher.run(comm ->
                             new Answer(base + comm.rank(), Main.class.getModule().getName())));
                 }
             }
@@ -89,7 +92,14 @@ class LauncherModuleIT {
                                 folder.resolve("com/example/Main.java").toString());
         assertThat(status).isZero();
         String modules = classes + File.pathSeparator + modulePath;
-        List<String> command = List.of(TestJvm.JAVA, "-p", modules, "-m", "app/com.example.Main");
+        List<String> command =
+                List.of(
+                        TestJvm.JAVA,
+                        TestJvm.NO_PERFORMANCE_DATA,
+                        "-p",
+                        modules,
+                        "-m",
+                        "app/com.example.Main");
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         return new String(process.getInputStream().readAllBytes(), UTF_8);
     }

@@ -23,9 +23,14 @@ class MpiStartIT {
     @TempDir Path folder;
 
     private LauncherProcess start(String script, String... command) throws IOException {
+        return start(1, script, command);
+    }
+
+    private LauncherProcess start(int startTimeout, String script, String... command)
+            throws IOException {
         Path mpirun = Files.writeString(folder.resolve("mpirun"), VERSION + script);
         assertThat(mpirun.toFile().setExecutable(true)).isTrue();
-        String[] words = {"-np", "1", "--mpi", "--start-timeout", "1"};
+        String[] words = {"-np", "1", "--mpi", "--start-timeout", Integer.toString(startTimeout)};
         String[] all = new String[words.length + command.length];
         System.arraycopy(words, 0, all, 0, words.length);
         System.arraycopy(command, 0, all, words.length, command.length);
@@ -80,7 +85,7 @@ class MpiStartIT {
                 """;
         Path done = folder.resolve("done");
         try (LauncherProcess launcher =
-                start(script, "sh", "-c", "sleep 2; touch \"$0\"", done.toString())) {
+                start(4, script, "sh", "-c", "sleep 5; touch \"$0\"", done.toString())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stderr()).isEmpty();
             assertThat(done).exists();

@@ -16,7 +16,11 @@ class ProgressIT {
     @Test
     void joiningRanksAreCountedAndLineIsCleared() throws Exception {
         String text =
-                onATerminal("java -cp $TEST_CLASS_PATH " + InitShutdownProgram.class.getName());
+                onATerminal(
+                        "java %s -cp $TEST_CLASS_PATH %s"
+                                .formatted(
+                                        TestJvm.NO_PERFORMANCE_DATA,
+                                        InitShutdownProgram.class.getName()));
         assertThat(text).contains("horovodrun: 0 of 2 ranks ready").endsWith("\r\033[K");
     }
 
@@ -29,7 +33,7 @@ class ProgressIT {
     @Test
     void readyHostsAreCounted(@TempDir Path folder) throws Exception {
         FakeSsh ssh = FakeSsh.in(folder);
-        ssh.busyFor(1);
+        ssh.busyFor(2);
         String text =
                 onATerminal(
                         Map.of("PATH", ssh.path()),
@@ -46,8 +50,12 @@ class ProgressIT {
     private static String onATerminal(Map<String, String> variables, String program)
             throws Exception {
         String launcher =
-                "%s -XX:TieredStopAtLevel=1 -cp $TEST_CLASS_PATH %s -np 2 %s"
-                        .formatted(TestJvm.JAVA, HorovodRun.class.getName(), program);
+                "%s %s -XX:TieredStopAtLevel=1 -cp $TEST_CLASS_PATH %s -np 2 %s"
+                        .formatted(
+                                TestJvm.JAVA,
+                                TestJvm.NO_PERFORMANCE_DATA,
+                                HorovodRun.class.getName(),
+                                program);
         ProcessBuilder builder =
                 new ProcessBuilder(List.of("script", "-qec", launcher, "/dev/null"));
         Map<String, String> environment = builder.environment();

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /// Jobs over hosts behind real ssh that are described by a host file, by a job file, or by a
 /// program that launches a function, and with encryption. For failures see [SshHostsIT].
@@ -75,6 +76,7 @@ class SshJobsIT {
                         "-H",
                         "hvdssh1:1,hvdssh2:1",
                         "java",
+                        TestJvm.NO_PERFORMANCE_DATA,
                         "-cp",
                         TestJvm.CLASS_PATH,
                         TlsIT.Sum.class.getName())) {
@@ -100,6 +102,7 @@ class SshJobsIT {
             IO.println(
                     Launcher.processes(3)
                             .hosts("hvdssh1:2,hvdssh2:1")
+                            .jvmOptions(List.of(TestJvm.NO_PERFORMANCE_DATA))
                             .run(comm -> sum(comm, failing)));
         }
 

@@ -65,9 +65,11 @@ final class TestCommands {
         return Launcher.processes(count)
                 .classPath(RankArchive.CLASSES.classPath())
                 .jvmOptions(
-                        Stream.concat(
-                                        TestJvm.SHORT_LIVED.stream(),
-                                        RankArchive.CLASSES.options().stream())
+                        Stream.of(
+                                        List.of(TestJvm.NO_PERFORMANCE_DATA),
+                                        TestJvm.SHORT_LIVED,
+                                        RankArchive.CLASSES.options())
+                                .flatMap(List::stream)
                                 .toList());
     }
 }

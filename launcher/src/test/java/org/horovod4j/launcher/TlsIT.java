@@ -52,6 +52,7 @@ class TlsIT {
                         "HOROVOD_TLS=0 exec \"$@\"",
                         "sh",
                         TestJvm.JAVA,
+                        TestJvm.NO_PERFORMANCE_DATA,
                         "-cp",
                         TestJvm.CLASS_PATH,
                         Sum.class.getName())) {

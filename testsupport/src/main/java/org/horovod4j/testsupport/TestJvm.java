@@ -34,6 +34,10 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
     public static final List<String> SHORT_LIVED =
             List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
+    /// Without the file of performance data: two JVMs that start at the same time can both lock it,
+    /// and one of them then writes a warning to standard output.
+    public static final String NO_PERFORMANCE_DATA = "-XX:-UsePerfData";
+
     public TestJvm {
         flags = List.copyOf(flags);
         arguments = List.copyOf(arguments);
@@ -77,7 +81,9 @@ public record TestJvm(List<String> flags, String classPath, String main, List<St
 
     /// The command line.
     public List<String> words() {
-        return join(join(List.of(JAVA), flags), join(List.of("-cp", classPath, main), arguments));
+        return join(
+                join(List.of(JAVA, NO_PERFORMANCE_DATA), flags),
+                join(List.of("-cp", classPath, main), arguments));
     }
 
     /// The command line, run by another command.

@@ -225,7 +225,7 @@ final class TimelineTest {
                 Processes.output(
                         TestJvm.of(RecordUntilFailure.class)
                                 .onClassPathOf(Timeline.class, RecordUntilFailure.class)
-                                .with("-XX:-UsePerfData", "-Dfile=" + file)
+                                .with("-Dfile=" + file)
                                 .words(limit));
         assertThat(output.strip())
                 .contains("timeline " + file + ": recording has ended")

@@ -276,8 +276,8 @@ class HvdSparkIT {
 
     @Test
     void partitionsMayTakeLongerToComputeThanRanksToStart() {
-        Duration startTimeout = Duration.ofSeconds(2);
-        long pauseMillis = startTimeout.multipliedBy(2).toMillis();
+        Duration startTimeout = Duration.ofSeconds(4);
+        long pauseMillis = startTimeout.plusSeconds(2).toMillis();
 
         List<Integer> counts =
                 HvdSpark.ranks(spark, 2)
@@ -321,7 +321,7 @@ class HvdSparkIT {
 
         List<Place> places =
                 HvdSpark.ranks(spark, 2)
-                        .processes("-Xmx128m", "-XX:TieredStopAtLevel=1")
+                        .processes("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
                         .output(lines::add)
                         .run(
                                 comm -> {
