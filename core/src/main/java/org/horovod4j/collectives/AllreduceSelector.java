@@ -75,15 +75,11 @@ public final class AllreduceSelector {
         };
     }
 
-    /// Finds the size from which a ring is cheaper by binary search. There is at most one, because
-    /// a ring has more steps and sends fewer bytes. There is none with four ranks: there a ring costs
-    /// as much for each byte.
+    /// Finds the size from which a ring is cheaper by binary search. There is exactly one, because
+    /// a ring has more steps and costs less for each byte.
     private static long maxBytesBeforeRingIsCheaper(int size) {
         long without = 0;
         long with = 1L << 40;
-        if (!isRingCheaper(size, with)) {
-            return Long.MAX_VALUE;
-        }
         while (with - without > 1) {
             long middle = without + (with - without) / 2;
             if (isRingCheaper(size, middle)) {

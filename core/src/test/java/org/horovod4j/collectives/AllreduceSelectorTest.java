@@ -34,16 +34,7 @@ class AllreduceSelectorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1 << 18, 1 << 20, 1L << 33, 1L << 40})
-    void fourRanksUseHalvingDoublingForLargeTensors(long bytes) {
-        assertThat(choose(AllreduceChoice.AUTO, 4, bytes))
-                .isInstanceOf(HalvingDoublingAllreduce.class);
-        assertThat(new AllreduceSelector(COSTS, AllreduceChoice.AUTO).maxBytesWithoutRing(4))
-                .isEqualTo(Long.MAX_VALUE);
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {3, 5, 8, 16, 100})
+    @ValueSource(ints = {3, 4, 5, 8, 16, 100})
     void largeTensorsUseRing(int size) {
         assertThat(choose(AllreduceChoice.AUTO, size, 1L << 30)).isInstanceOf(RingAllreduce.class);
     }
@@ -53,6 +44,12 @@ class AllreduceSelectorTest {
         assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 19))
                 .isInstanceOf(HalvingDoublingAllreduce.class);
         assertThat(choose(AllreduceChoice.AUTO, 16, 1 << 20)).isInstanceOf(RingAllreduce.class);
+    }
+
+    @Test
+    void fourRanksUseDoublingThenARing() {
+        assertThat(choose(AllreduceChoice.AUTO, 4, 1 << 18)).isInstanceOf(DoublingAllreduce.class);
+        assertThat(choose(AllreduceChoice.AUTO, 4, 1 << 19)).isInstanceOf(RingAllreduce.class);
     }
 
     @ParameterizedTest
@@ -88,9 +85,6 @@ class AllreduceSelectorTest {
     void ringStartsRightAboveMaxBytesWithoutRing(int size) {
         AllreduceSelector selector = new AllreduceSelector(COSTS, AllreduceChoice.AUTO);
         for (long ringBytes : new long[] {0, 1, 70_000, 1L << 30}) {
-            if (size == 4 && ringBytes == 0) {
-                continue; // no ring
-            }
             selector.ringBytes(ringBytes);
             long most = selector.maxBytesWithoutRing(size);
             assertThat(ringBytes == 0 || most == ringBytes - 1).isTrue();

@@ -284,8 +284,6 @@ class FusedCollectivesIT {
         assertThat(reproducibleFusionBytes(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.RING))
                 .isZero();
         assertThat(reproducibleFusionBytes(new Layout(4, 4, Transport.LOCAL), AllreduceChoice.AUTO))
-                .isEqualTo(Long.MAX_VALUE);
-        assertThat(reproducibleFusionBytes(new Layout(8, 8, Transport.LOCAL), AllreduceChoice.AUTO))
                 .isBetween(100_000L, 1_000_000L);
     }
 

@@ -14,7 +14,7 @@ public record TcpTuning(int remoteStreams, int localStreams, SocketSettings sock
     /// More streams than this cost more than they gain.
     static final int MAX_STREAMS = 64;
 
-    public static final TcpTuning DEFAULT = new TcpTuning(4, 1, SocketSettings.DEFAULT);
+    public static final TcpTuning DEFAULT = new TcpTuning(2, 1, SocketSettings.DEFAULT);
 
     public TcpTuning {
         check(remoteStreams);
