@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 /// The backends that the user has chosen.
 ///
 /// @param chosen the name of a backend, in capitals, by variable; without those that are not set
-/// @param hierarchicalAllreduce see [DeviceOptions#HIERARCHICAL_ALLREDUCE]
+/// @param hierarchicalAllreduce see [BackendOptions#HIERARCHICAL_ALLREDUCE]
 public record BackendSettings(Map<String, String> chosen, boolean hierarchicalAllreduce) {
     public BackendSettings {
         chosen = Map.copyOf(chosen);
@@ -18,14 +18,14 @@ public record BackendSettings(Map<String, String> chosen, boolean hierarchicalAl
 
     static BackendSettings from(Environment environment) {
         Map<String, String> chosen = new TreeMap<>();
-        for (Option<String> option : DeviceOptions.backends()) {
+        for (Option<String> option : BackendOptions.backends()) {
             environment
                     .find(option)
                     .map(name -> name.toUpperCase(Locale.ROOT))
                     .filter(name -> !name.isBlank())
                     .ifPresent(name -> chosen.put(option.toString(), name));
         }
-        return new BackendSettings(chosen, environment.get(DeviceOptions.HIERARCHICAL_ALLREDUCE));
+        return new BackendSettings(chosen, environment.get(BackendOptions.HIERARCHICAL_ALLREDUCE));
     }
 
     /// Those for one kind of memory, by variable.

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /// All options. Those of rank, rendezvous and transport are here, those of the runtime in
-/// [RuntimeOptions], those of elastic jobs in [ElasticOptions], those of GPUs in [DeviceOptions]. `docs/options.md` is generated from
+/// [RuntimeOptions], those of elastic jobs in [ElasticOptions], those that choose backends in [BackendOptions]. `docs/options.md` is generated from
 /// them.
 public final class Options {
     public static final Option<Integer> RANK =
@@ -220,7 +220,7 @@ public final class Options {
                     .atMost(16)
                     .in(OptionGroup.TRANSPORT)
                     .help(
-                            "Connections between each pair of ranks; 0 uses 1 inside a host and 4"
+                            "Connections between each pair of ranks; 0 uses 1 inside a host and 2"
                                     + " between hosts.");
 
     public static final Option<String> SHM_FOLDER =
@@ -345,7 +345,7 @@ public final class Options {
                             Stream.of(
                                             ElasticOptions.all(),
                                             RuntimeOptions.all(),
-                                            DeviceOptions.all())
+                                            BackendOptions.all())
                                     .flatMap(List::stream))
                     .toList();
 

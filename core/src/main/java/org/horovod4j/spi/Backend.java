@@ -35,7 +35,7 @@ public interface Backend extends AutoCloseable {
     void check();
 
     /// Ends all work, complete or not, because a rank is lost (`ncclCommAbort`). Nothing must wait for
-    /// other ranks afterwards. Later collectives throw. Returns soon.
+    /// other ranks some seconds later. Later collectives throw. Returns soon.
     void abort();
 
     /// Frees what the backend holds. Its work is complete, or [#abort] was called.

@@ -7,14 +7,15 @@ import java.util.List;
 /// What a [DeviceBackend] works with: one process set on one rank, and the rank's device.
 ///
 /// @param driver of the device
-/// @param stream on which the backend launches all that it does; core records events before and after
-/// @param host collectives of main memory among the same ranks
+/// @param stream on which the backend launches its work, at least the first part: see [DeviceBackend#resultStream]
+/// @param host the ranks that the backend connects: a [HostCollectives], unless another backend uses this
+///     one inside each host
 /// @param places the devices of all ranks of the set, by rank in the set
 /// @param activities names what the backend launches, for the timeline
 public record DeviceContext(
         DeviceDriver driver,
         DeviceStream stream,
-        HostCollectives host,
+        HostExchange host,
         List<DevicePlace> places,
         Activities activities) {
     public DeviceContext {

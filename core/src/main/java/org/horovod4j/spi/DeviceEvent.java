@@ -15,6 +15,19 @@ public interface DeviceEvent {
     /// Does not wait itself.
     void awaitOn(DeviceStream stream);
 
+    /// Waits on the CPU and releases the event. For use while a backend closes: inside a collective use
+    /// [HostExchange#await], which notices lost ranks.
+    ///
+    /// @param deadline when to stop waiting, of [System#nanoTime]
+    /// @return whether the stream has reached this point
+    default boolean awaitUntil(long deadline) {
+        try {
+            return DeviceWait.await(this::isComplete, deadline - System.nanoTime());
+        } finally {
+            release();
+        }
+    }
+
     /// Frees the event, or keeps it for the next [DeviceDriver#record]. It is not used afterwards.
     /// Streams that wait for it continue to do so.
     void release();

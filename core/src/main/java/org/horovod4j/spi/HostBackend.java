@@ -3,7 +3,7 @@ package org.horovod4j.spi;
 /// Performs collectives on tensors in main memory, by a library such as MPI.
 ///
 /// A collective returns when its outputs are complete. If it waits for other ranks, it either calls
-/// [HostCollectives#check] meanwhile, every few milliseconds, or ends with an exception when another
+/// [HostExchange#check] meanwhile, every few milliseconds, or ends with an exception when another
 /// thread calls [#abort].
 ///
 /// A tensor may be in the Java heap, where native functions cannot reach it. [FusedTensors#pack] copies

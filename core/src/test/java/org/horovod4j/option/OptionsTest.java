@@ -17,7 +17,7 @@ class OptionsTest {
                         Options.class,
                         ElasticOptions.class,
                         RuntimeOptions.class,
-                        DeviceOptions.class)) {
+                        BackendOptions.class)) {
             for (Field field : declarations.getFields()) {
                 declared.add(field.get(null));
             }

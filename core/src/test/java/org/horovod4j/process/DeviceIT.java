@@ -18,7 +18,7 @@ import org.horovod4j.ReduceOp;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.compression.Compression;
-import org.horovod4j.option.DeviceOptions;
+import org.horovod4j.option.BackendOptions;
 import org.horovod4j.option.Options;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testsupport.SlowCases;
@@ -75,8 +75,22 @@ class DeviceIT {
             }
             Tensor rows = onDevice(comm, new float[comm.rank() + 1]);
             assertThat(Hvd.allgather("rows", rows).elementCount()).isEqualTo(3);
+            assertLargeTensorIsReduced(comm);
             System.out.println("sums are right");
             Hvd.shutdown();
+        }
+
+        /// In several chunks, in memory that is added for them.
+        private static void assertLargeTensorIsReduced(Communicator comm) {
+            float[] values = new float[6_000_000];
+            float[] expected = new float[values.length];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = i % 10_007 + comm.rank();
+                expected[i] = 2 * (i % 10_007) + 1;
+            }
+            Tensor tensor = onDevice(comm, values);
+            Hvd.allreduce("large", tensor, ReduceOp.SUM);
+            assertThat(hostValues(comm, tensor)).isEqualTo(expected);
         }
     }
 
@@ -114,7 +128,7 @@ class DeviceIT {
     void differentOptionsAreReportedOnAllRanks() throws IOException {
         TestJobPlan plan =
                 TestJobPlan.of(2, DisagreeingWorker.class)
-                        .with(1, DeviceOptions.GPU_OPERATIONS, "HOST");
+                        .with(1, BackendOptions.GPU_OPERATIONS, "HOST");
         try (TestJob testJob = plan.start()) {
             testJob.awaitSuccess();
             for (TestRankProcess rank : testJob.ranks()) {

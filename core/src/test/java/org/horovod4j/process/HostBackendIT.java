@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
-import org.horovod4j.option.DeviceOptions;
+import org.horovod4j.option.BackendOptions;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.testing.GatherBackendProvider;
 import org.junit.jupiter.api.Test;
@@ -35,7 +35,7 @@ class HostBackendIT {
     void processesUseTheBackendThatAnOptionNames() throws IOException {
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class)
-                        .with(DeviceOptions.CPU_OPERATIONS, "gather")
+                        .with(BackendOptions.CPU_OPERATIONS, "gather")
                         .with(RuntimeOptions.LOG_LEVEL, "info");
         try (TestJob testJob = plan.start()) {
             testJob.awaitLine("40 calls");
@@ -60,7 +60,7 @@ class HostBackendIT {
     @Test
     void unknownNameEndsTheStartOnAllRanks() throws IOException {
         TestJobPlan plan =
-                TestJobPlan.of(2, FailingWorker.class).with(DeviceOptions.CPU_OPERATIONS, "MPI");
+                TestJobPlan.of(2, FailingWorker.class).with(BackendOptions.CPU_OPERATIONS, "MPI");
         try (TestJob testJob = plan.start()) {
             testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             for (TestRankProcess rank : List.of(testJob.rank(0), testJob.rank(1))) {

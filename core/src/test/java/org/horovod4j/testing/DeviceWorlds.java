@@ -8,6 +8,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.runtime.device.DeviceLibraries;
 import org.horovod4j.spi.DeviceBackendProvider;
+import org.horovod4j.spi.DeviceProvider;
 
 import java.util.List;
 import java.util.function.IntFunction;
@@ -25,10 +26,19 @@ public final class DeviceWorlds {
     ///
     /// @param backends of each rank
     public static World of(World world, IntFunction<List<DeviceBackendProvider>> backends) {
+        return of(world, _ -> new FakeDeviceProvider(), backends);
+    }
+
+    /// Ranks that may have different devices and backends.
+    ///
+    /// @param devices of each rank
+    /// @param backends of each rank
+    public static World of(
+            World world,
+            IntFunction<DeviceProvider> devices,
+            IntFunction<List<DeviceBackendProvider>> backends) {
         return world.withDevices(
-                rank ->
-                        new DeviceLibraries(
-                                List.of(new FakeDeviceProvider()), backends.apply(rank)));
+                rank -> new DeviceLibraries(List.of(devices.apply(rank)), backends.apply(rank)));
     }
 
     /// Ranks without any device.

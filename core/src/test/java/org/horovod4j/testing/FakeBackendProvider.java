@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.horovod4j.DataType;
 import org.horovod4j.Device;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
@@ -13,6 +14,7 @@ import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +72,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         return this;
     }
 
-    /// Lets it have reducescatter and allgather too.
+    /// Lets it have reducescatter and allgather too, and a stream of its own for results.
     public FakeBackendProvider withReducescatterAndAllgather() {
         backendType = ScatteringBackend.class;
         return this;
@@ -188,7 +190,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         String shared = new String(context.host().allgather(id).getFirst(), UTF_8);
         FakeGroup group = GROUPS.computeIfAbsent(shared, _ -> new FakeGroup(context.host().size()));
         return backendType == FakeBackend.class
-                ? new FakeBackend(context, group)
+                ? new FakeBackend(context, group, context.stream())
                 : new ScatteringBackend(context, group);
     }
 
@@ -236,15 +238,17 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         final DeviceContext context;
         final int rank;
         private final FakeGroup group;
+        private final DeviceStream results;
         private volatile boolean aborted;
         private long number;
 
         /// All buffers so far: work that was launched may still use one that is too small now.
         private final List<Tensor> buffers = new ArrayList<>();
 
-        FakeBackend(DeviceContext context, FakeGroup group) {
+        FakeBackend(DeviceContext context, FakeGroup group, DeviceStream results) {
             this.context = context;
             this.group = group;
+            this.results = results;
             this.rank = context.host().rank();
         }
 
@@ -273,7 +277,7 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
             exchange(address, address, wireType, count, all -> reduce(all, op));
             context.activities().launched(activity);
             double after = scale.postscale() / (op == ReduceOp.AVERAGE ? divisor : 1);
-            context.driver().unpack(fusedTensors, address, 0, count, after, context.stream());
+            context.driver().unpack(fusedTensors, address, 0, count, after, results);
             context.activities().launched("MEMCPY_OUT_FUSION_BUFFER");
         }
 
@@ -301,7 +305,10 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
             }
             beforeLaunch.run(rank, () -> aborted);
             long current = number++;
-            FakeStream.of(context.stream())
+            DeviceEvent written = context.driver().record(context.stream());
+            written.awaitOn(results);
+            written.release();
+            FakeStream.of(results)
                     .launch(
                             () -> {
                                 double @Nullable [][] all =
@@ -359,6 +366,11 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         }
 
         @Override
+        public DeviceStream resultStream(DeviceStream stream) {
+            return results;
+        }
+
+        @Override
         public void check() {
             RuntimeException error = asynchronousError;
             if (error != null) {
@@ -378,13 +390,16 @@ public final class FakeBackendProvider implements DeviceBackendProvider {
         @Override
         public void close() {
             closed.add(rank);
+            if (!results.equals(context.stream())) {
+                context.driver().closeStream(results);
+            }
         }
     }
 
     private final class ScatteringBackend extends FakeBackend
             implements Backend.SupportsReducescatter, Backend.SupportsAllgather {
         ScatteringBackend(DeviceContext context, FakeGroup group) {
-            super(context, group);
+            super(context, group, context.driver().openStream(true));
         }
 
         @Override

@@ -1,6 +1,5 @@
 package org.horovod4j.collectives.staged;
 
-import org.horovod4j.AlltoallResult;
 import org.horovod4j.DataType;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.ReduceOp;
@@ -15,6 +14,7 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.HostCollectives;
+import org.horovod4j.spi.HostExchange;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
@@ -33,7 +33,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
     private static final long SLICE_BYTES = StagedBackend.CHUNK_BYTES;
 
     /// One chunk is reduced on the devices, one between hosts, one gathered.
-    private static final int SLOTS = StagedBackend.SLOTS;
+    private static final int SLOTS = 3;
 
     private final DeviceDriver driver;
     private final DeviceStream stream;
@@ -77,7 +77,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
     HierarchicalBackend(DeviceContext context, DeviceBackendProvider provider) {
         this.driver = context.driver();
         this.stream = context.stream();
-        this.host = context.host();
+        this.host = StagedBackend.hostCollectives(context);
         this.activities = context.activities();
         List<Integer> ranks =
                 HierarchicalProvider.hosts(context.places()).stream()
@@ -162,6 +162,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
                             localSize);
             scattered.setAddresses(0, chunkSlots.chunk(slot), chunkSlots.slice(slot));
             ((Backend.SupportsReducescatter) local).reducescatter(scattered, op, Scale.NONE, 1);
+            awaitLocal();
             driver.copyToHost(chunkSlots.slice(slot), memory(chunk), stream);
             activities.launched("MEMCPY_IN_HOST_BUFFER");
             return driver.record(stream);
@@ -177,9 +178,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         private void gatherInHost(int chunk) {
             int slot = chunk % SLOTS;
             driver.copyToDevice(memory(chunk), chunkSlots.slice(slot), upStream);
-            DeviceEvent up = driver.record(upStream);
-            up.awaitOn(stream);
-            up.release();
+            await(upStream);
             activities.launched("MEMCPY_OUT_HOST_BUFFER");
             long share = sliceElements(chunk);
             long[][] rows = new long[localSize][];
@@ -189,6 +188,7 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
                             List.of(tensor(chunkSlots.slice(slot), share)),
                             List.of(tensor(chunkSlots.chunk(slot), share * localSize)),
                             rows);
+            awaitLocal();
             driver.unpack(
                     fusedTensors,
                     chunkSlots.chunk(slot),
@@ -217,6 +217,20 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         }
     }
 
+    /// Lets the stream wait for the results of the backend inside this host.
+    private void awaitLocal() {
+        DeviceStream results = local.resultStream(stream);
+        if (!results.equals(stream)) {
+            await(results);
+        }
+    }
+
+    private void await(DeviceStream other) {
+        DeviceEvent event = driver.record(other);
+        event.awaitOn(stream);
+        event.release();
+    }
+
     private ChunkSlots slots() {
         ChunkSlots current = slots;
         if (current == null) {
@@ -242,25 +256,31 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         local.abort();
     }
 
+    /// Frees the memory when no copy uses it, as [StagedBackend#close] does.
     @Override
     public void close() {
-        try (DeviceDriver.PinnedMemory _ = slots == null ? null : slots.pinned) {
+        try {
+            local.close();
+        } finally {
             try {
-                local.close();
+                ChunkSlots used = slots;
+                if (used != null) {
+                    if (StagedBackend.awaitStreams(driver, stream, upStream)) {
+                        used.pinned.close();
+                    } else {
+                        StagedBackend.keep(used);
+                    }
+                }
             } finally {
                 driver.closeStream(upStream);
+                slots = null;
             }
-        } finally {
-            slots = null;
         }
     }
 
-    /// What the backend inside a host needs to connect its ranks. The ranks of all hosts make the same
-    /// calls, and each host uses its own part.
-    ///
-    /// It has no collectives of tensors: those of the backend inside a host run on devices.
-    private record RanksOfHost(HostCollectives all, List<Integer> ranks)
-            implements HostCollectives {
+    /// The ranks of this host, for the backend inside it. The ranks of all hosts make the same calls, and
+    /// each host uses its own part.
+    private record RanksOfHost(HostExchange all, List<Integer> ranks) implements HostExchange {
         @Override
         public int rank() {
             return ranks.indexOf(all.rank());
@@ -269,11 +289,6 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         @Override
         public int size() {
             return ranks.size();
-        }
-
-        @Override
-        public Tensor allocate(DataType dataType, Shape shape) {
-            return all.allocate(dataType, shape);
         }
 
         @Override
@@ -295,47 +310,6 @@ final class HierarchicalBackend implements DeviceBackend, Backend.SupportsAllred
         public List<byte[]> allgather(byte[] mine) {
             List<byte[]> ofAll = all.allgather(mine);
             return ranks.stream().map(ofAll::get).toList();
-        }
-
-        @Override
-        public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
-            throw unsupported();
-        }
-
-        @Override
-        public void crossAllreduce(FusedTensors fusedTensors, ReduceOp op) {
-            throw unsupported();
-        }
-
-        @Override
-        public void reducescatter(
-                FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
-            throw unsupported();
-        }
-
-        @Override
-        public void adasum(FusedTensors fusedTensors, Scale scale) {
-            throw unsupported();
-        }
-
-        @Override
-        public List<Tensor> allgather(List<Tensor> tensors) {
-            throw unsupported();
-        }
-
-        @Override
-        public void broadcast(Tensor tensor, int rootRank) {
-            throw unsupported();
-        }
-
-        @Override
-        public AlltoallResult alltoall(Tensor tensor, int[] splits) {
-            throw unsupported();
-        }
-
-        private static UnsupportedOperationException unsupported() {
-            return new UnsupportedOperationException(
-                    "the backend inside a host reduces on devices, not in main memory");
         }
     }
 }

@@ -2,10 +2,12 @@ package org.horovod4j.collectives.staged;
 
 import org.horovod4j.DataType;
 import org.horovod4j.DeviceStream;
+import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
+import org.horovod4j.log.Log;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
@@ -15,9 +17,15 @@ import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.HostCollectives;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 
 /// Collectives on a device through main memory: copies tensors down, runs the collective on the CPU,
@@ -37,11 +45,24 @@ public final class StagedBackend
                 Backend.SupportsAllgather,
                 Backend.SupportsBroadcast,
                 Backend.SupportsAlltoall {
+    private static final Logger LOG = Log.of(StagedBackend.class);
+
     /// Large enough for full speed of the copies, small enough for the caches of the CPU.
     static final long CHUNK_BYTES = 4L * 1024 * 1024;
 
-    /// One chunk is copied down, one reduced, one copied up.
-    static final int SLOTS = 3;
+    /// The most chunks in flight. Ranks that share a device take turns on it: the more chunks are copied in
+    /// a turn, the fewer turns an allreduce needs. Locked pages cannot be used by other processes: 64 MiB
+    /// of them at most.
+    static final int MAX_SLOTS = 16;
+
+    /// A multiple of the size of pages. They are locked as a whole, so no two slots are on the same page.
+    static final long PAGE_BYTES = 64 * 1024;
+
+    /// How long [#close] waits for copies.
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+
+    /// The memory of copies that had not ended when a backend was closed. It is never used again.
+    private static final List<Object> KEPT = Collections.synchronizedList(new ArrayList<>());
 
     private final DeviceDriver driver;
     private final DeviceStream stream;
@@ -51,7 +72,11 @@ public final class StagedBackend
     /// For copies to the device, beside those from it.
     private final DeviceStream upStream;
 
-    private @Nullable ChunkSlots slots;
+    /// The memory of the chunks in flight: as many slots as the largest allreduce had chunks.
+    private final List<Slot> slots = new ArrayList<>();
+
+    /// Smaller if there was no memory for more.
+    private int maxSlots = MAX_SLOTS;
 
     /// For collectives other than allreduce.
     private final StagingMemory staging;
@@ -59,28 +84,30 @@ public final class StagedBackend
     /// Memory of the device for fused tensors.
     private @Nullable Tensor scratch;
 
-    /// The chunks of an allreduce in flight.
+    /// Memory for one chunk.
     ///
     /// @param hostMemory shared with the ranks of the host
     /// @param pinned locks its pages
-    private record ChunkSlots(
-            Tensor hostMemory, DeviceDriver.PinnedMemory pinned, Tensor deviceMemory) {
-        MemorySegment onHost(int slot, long byteSize) {
-            return hostMemory.segment().asSlice(slot * CHUNK_BYTES, byteSize);
-        }
-
-        long onDevice(int slot) {
-            return deviceMemory.deviceAddress() + slot * CHUNK_BYTES;
-        }
-    }
+    /// @param deviceMemory for tensors that are packed
+    private record Slot(
+            MemorySegment hostMemory, DeviceDriver.PinnedMemory pinned, Tensor deviceMemory) {}
 
     StagedBackend(DeviceContext context) {
         this.driver = context.driver();
         this.stream = context.stream();
-        this.host = context.host();
+        this.host = hostCollectives(context);
         this.activities = context.activities();
         this.upStream = driver.openStream(true);
         this.staging = new StagingMemory(driver);
+    }
+
+    /// The collectives of main memory that this backend uses.
+    static HostCollectives hostCollectives(DeviceContext context) {
+        if (context.host() instanceof HostCollectives host) {
+            return host;
+        }
+        throw new IllegalArgumentException(
+                "HOST cannot be the backend inside each host of a hierarchical allreduce");
     }
 
     @Override
@@ -98,7 +125,6 @@ public final class StagedBackend
         private final DataType wireType;
         private final boolean isCast;
         private final long chunkElements;
-        private final ChunkSlots chunkSlots = slots();
 
         Allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
             this.fusedTensors = fusedTensors;
@@ -111,31 +137,35 @@ public final class StagedBackend
         }
 
         void run() {
-            long total = fusedTensors.elementCount();
-            int chunks = Math.toIntExact(Math.ceilDiv(total, chunkElements));
-            DeviceEvent[] down = new DeviceEvent[chunks];
-            for (int chunk = 0; chunk < Math.min(SLOTS, chunks); chunk++) {
-                down[chunk] = copyDown(chunk);
-            }
-            for (int chunk = 0; chunk < chunks; chunk++) {
-                host.await(down[chunk]);
-                reduce(chunk);
-                copyUp(chunk);
-                if (chunk + SLOTS < chunks) {
-                    awaitUpStream(); // before its slot is written again
-                    down[chunk + SLOTS] = copyDown(chunk + SLOTS);
+            int chunks = Math.toIntExact(Math.ceilDiv(fusedTensors.elementCount(), chunkElements));
+            addSlots(chunks);
+            Deque<DeviceEvent> down = new ArrayDeque<>();
+            try {
+                for (int chunk = 0; chunk < Math.min(slots.size(), chunks); chunk++) {
+                    down.add(copyDown(chunk));
                 }
+                for (int chunk = 0; chunk < chunks; chunk++) {
+                    host.await(down.remove()); // and releases it
+                    reduce(chunk);
+                    copyUp(chunk);
+                    if (chunk + slots.size() < chunks) {
+                        awaitUpStream(); // before its slot is written again
+                        down.add(copyDown(chunk + slots.size()));
+                    }
+                }
+            } finally {
+                down.forEach(DeviceEvent::release); // after a failure
             }
             awaitUpStream();
         }
 
         private DeviceEvent copyDown(int chunk) {
-            int slot = chunk % SLOTS;
             long first = chunk * chunkElements;
-            long source = chunkSlots.onDevice(slot);
+            long source;
             if (isContiguous()) {
                 source = fusedTensors.inputAddress(0) + first * wireType.byteSize();
             } else {
+                source = slot(chunk).deviceMemory.deviceAddress();
                 driver.pack(
                         fusedTensors,
                         first,
@@ -155,7 +185,6 @@ public final class StagedBackend
         }
 
         private void copyUp(int chunk) {
-            int slot = chunk % SLOTS;
             long first = chunk * chunkElements;
             if (isContiguous()) {
                 driver.copyToDevice(
@@ -163,10 +192,11 @@ public final class StagedBackend
                         fusedTensors.outputAddress(0) + first * wireType.byteSize(),
                         upStream);
             } else {
-                driver.copyToDevice(memory(chunk), chunkSlots.onDevice(slot), upStream);
+                long packed = slot(chunk).deviceMemory.deviceAddress();
+                driver.copyToDevice(memory(chunk), packed, upStream);
                 driver.unpack(
                         fusedTensors,
-                        chunkSlots.onDevice(slot),
+                        packed,
                         first,
                         count(chunk),
                         isCast ? scale.postscale() : 1,
@@ -184,7 +214,11 @@ public final class StagedBackend
         }
 
         private MemorySegment memory(int chunk) {
-            return chunkSlots.onHost(chunk % SLOTS, count(chunk) * wireType.byteSize());
+            return slot(chunk).hostMemory.asSlice(0, count(chunk) * wireType.byteSize());
+        }
+
+        private Slot slot(int chunk) {
+            return slots.get(chunk % slots.size());
         }
     }
 
@@ -330,18 +364,33 @@ public final class StagedBackend
         return current.deviceAddress();
     }
 
-    private ChunkSlots slots() {
-        ChunkSlots current = slots;
-        if (current == null) {
-            Shape shape = Shape.of(SLOTS * CHUNK_BYTES);
-            Tensor hostMemory = host.allocate(DataType.UINT8, shape);
-            Tensor deviceMemory = driver.allocate(DataType.UINT8, shape);
-            // last, as only this needs to be undone
-            DeviceDriver.PinnedMemory pinned = driver.pin(hostMemory.segment());
-            current = new ChunkSlots(hostMemory, pinned, deviceMemory);
-            slots = current;
+    /// Adds slots for an allreduce of this many chunks. Works with fewer slots; throws if there is none.
+    private void addSlots(int chunks) {
+        while (slots.size() < Math.min(chunks, maxSlots)) {
+            try {
+                slots.add(newSlot());
+            } catch (HorovodException e) {
+                if (slots.isEmpty()) {
+                    throw e;
+                }
+                maxSlots = slots.size();
+                LOG.log(
+                        Level.WARNING,
+                        () ->
+                                "Allreduce by HOST has %d chunks in flight instead of %d, which is slower: %s"
+                                        .formatted(maxSlots, MAX_SLOTS, e.getMessage()));
+            }
         }
-        return current;
+    }
+
+    private Slot newSlot() {
+        Shape shape = Shape.of(CHUNK_BYTES + PAGE_BYTES);
+        MemorySegment memory = host.allocate(DataType.UINT8, shape).segment();
+        long start = -memory.address() & (PAGE_BYTES - 1);
+        MemorySegment pages = memory.asSlice(start, CHUNK_BYTES);
+        Tensor deviceMemory = driver.allocate(DataType.UINT8, Shape.of(CHUNK_BYTES));
+        // last, so that no pages stay locked if there is no memory of the device
+        return new Slot(pages, driver.pin(pages), deviceMemory);
     }
 
     /// Does nothing: the calling thread has seen every failure.
@@ -352,14 +401,35 @@ public final class StagedBackend
     @Override
     public void abort() {}
 
+    /// Frees the memory when no copy uses it. If copies wait for a stream of the program that has
+    /// stopped, it stays until the process ends, so that the copies write to no other memory.
     @Override
     public void close() {
-        try (DeviceDriver.PinnedMemory _ = slots == null ? null : slots.pinned;
-                staging) {
-            driver.closeStream(upStream);
+        try {
+            if (awaitStreams(driver, stream, upStream)) {
+                try (staging) {
+                    slots.forEach(slot -> slot.pinned.close());
+                }
+            } else {
+                keep(List.copyOf(slots), staging, scratch);
+            }
         } finally {
-            slots = null;
+            driver.closeStream(upStream);
+            slots.clear();
             scratch = null;
         }
+    }
+
+    /// Waits for the work of these streams, for some time.
+    ///
+    /// @return whether it is complete
+    static boolean awaitStreams(DeviceDriver driver, DeviceStream down, DeviceStream up) {
+        long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
+        return driver.record(down).awaitUntil(deadline) && driver.record(up).awaitUntil(deadline);
+    }
+
+    /// Keeps memory until the process ends.
+    static void keep(@Nullable Object... memory) {
+        KEPT.addAll(Arrays.asList(memory));
     }
 }

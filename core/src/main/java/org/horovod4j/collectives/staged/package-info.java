@@ -4,7 +4,7 @@
 /// it works for every device and between all ranks. [HierarchicalBackend] uses main memory between hosts
 /// only, and another backend inside each host.
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.spi`.
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`.
 @NullMarked
 package org.horovod4j.collectives.staged;
 

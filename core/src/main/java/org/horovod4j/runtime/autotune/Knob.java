@@ -94,8 +94,8 @@ public enum Knob {
         }
     },
 
-    /// With 0 the transport decides, and opens four.
-    STREAMS(KnobOption.STREAMS, 1, 16, 4) {
+    /// With 0 the transport decides, and opens two.
+    STREAMS(KnobOption.STREAMS, 1, 16, 2) {
         @Override
         long read(Tuning tuning) {
             return tuning.streams();

@@ -7,8 +7,8 @@ import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.codec.ObjectCodec;
 import org.horovod4j.collectives.staged.HierarchicalProvider;
+import org.horovod4j.option.BackendOptions;
 import org.horovod4j.option.BackendSettings;
-import org.horovod4j.option.DeviceOptions;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.BackendProvider;
@@ -39,7 +39,7 @@ import java.util.stream.Stream;
 /// options name comes first. Otherwise the backend with the highest preference runs the collective, of
 /// those that every rank has and that can be used for these ranks.
 public final class BackendChoice<P extends BackendProvider> {
-    private static final String HIERARCHICAL = DeviceOptions.HIERARCHICAL_ALLREDUCE.variable();
+    private static final String HIERARCHICAL = BackendOptions.HIERARCHICAL_ALLREDUCE.variable();
 
     private final List<DevicePlace> places;
     private final List<P> usable;

@@ -8,6 +8,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.DeviceEvent;
+import org.horovod4j.spi.DeviceWait;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.HostCollectives;
 

@@ -50,6 +50,9 @@ final class DeviceLauncher {
     /// The start of what is launched now; 0 while no trace is recorded.
     private long launchedSince;
 
+    /// The result stream of the backend that launches now.
+    private DeviceStream resultStream;
+
     /// @param rank this rank in the process set
     DeviceLauncher(
             DeviceDriver driver,
@@ -67,6 +70,7 @@ final class DeviceLauncher {
         this.monitor = monitor;
         this.activities = activities;
         this.stream = driver.openStream(true);
+        this.resultStream = stream;
     }
 
     List<DeviceBackend> backends() {
@@ -110,6 +114,9 @@ final class DeviceLauncher {
     private void launched(String activity) {
         if (launchedSince != 0) {
             hostCollectives.await(driver.record(stream));
+            if (!resultStream.equals(stream)) {
+                hostCollectives.await(driver.record(resultStream));
+            }
             launchedSince = activities.record(activity, launchedSince);
         }
     }
@@ -121,7 +128,7 @@ final class DeviceLauncher {
         monitor.watch(launched);
         try {
             List<Object> tensors = launchWork(batch, backend, meeting, divisor);
-            launched.launched(driver.record(stream), tensors);
+            launched.launched(driver.record(resultStream), tensors);
         } catch (RuntimeException | Error e) {
             throw monitor.aborted(e);
         }
@@ -132,6 +139,7 @@ final class DeviceLauncher {
     private List<Object> launchWork(
             Batch batch, DeviceBackend backend, long[][] meeting, int divisor) {
         launchedSince = activities.begin();
+        resultStream = backend.resultStream(stream);
         List<Object> tensors = new ArrayList<>();
         awaitInputs(batch);
         switch (batch.first().collectiveKind()) {

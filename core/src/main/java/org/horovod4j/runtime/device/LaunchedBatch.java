@@ -3,9 +3,9 @@ package org.horovod4j.runtime.device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.HorovodException;
 import org.horovod4j.runtime.backend.BackendMonitor;
-import org.horovod4j.runtime.backend.DeviceWait;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.DeviceEvent;
+import org.horovod4j.spi.DeviceWait;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.ref.Reference;

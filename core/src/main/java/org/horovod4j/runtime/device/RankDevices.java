@@ -5,10 +5,10 @@ import org.horovod4j.Device;
 import org.horovod4j.DeviceStream;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
-import org.horovod4j.runtime.backend.DeviceWait;
 import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
+import org.horovod4j.spi.DeviceWait;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.ref.Reference;

@@ -1,7 +1,7 @@
 package org.horovod4j.cuda;
 
 import org.horovod4j.DataType;
-import org.horovod4j.HorovodException;
+import org.horovod4j.DeviceStream;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.Scale;
 import org.horovod4j.Tensor;
@@ -10,14 +10,10 @@ import org.horovod4j.spi.Backend;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DeviceDriver;
-import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.FusedTensors;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.LockSupport;
 
 /// Collectives of ranks that share a GPU. Each rank writes its data to a stage in device memory, which
 /// the others read; nothing goes through main memory.
@@ -42,48 +38,47 @@ final class CudaIpcBackend
                 Backend.SupportsAllgather,
                 Backend.SupportsBroadcast,
                 Backend.SupportsAlltoall {
-    /// How long [#close] waits for the work of the device. Other ranks are a kernel behind at most.
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
-
-    static final Duration POLL_WAIT = Duration.ofNanos(50_000);
-
     private final CudaDevice device;
     private final DeviceContext context;
     private final DeviceDriver driver;
     private final CudaKernels kernels;
-    private final long stream;
+    private final DeviceStream writeStream;
+    private final DeviceStream readStream;
     private final int rank;
     private final int size;
-
-    /// The most data of a round.
-    private final long maxRoundBytes;
-
-    /// The last ones are the largest. A launch does not wait until smaller ones are no longer used, so
-    /// all stay until the end. The monitor ends the waits of all.
-    private final List<SharedStages> stages = new CopyOnWriteArrayList<>();
-
-    /// Memory for what this rank has reduced, before it is unpacked; the last one is the largest, as
-    /// above.
-    private final List<Scratch> scratches = new ArrayList<>();
-
-    private volatile boolean aborted;
+    private final IpcMemory memory;
 
     /// @param firstRoundBytes what ranks can exchange at a time, until a larger tensor comes
     /// @param maxRoundBytes what ranks can exchange at a time then; more only for Adasum
+    /// @param abortTimeout how long others may take to notice that a rank is lost, after this one has
     CudaIpcBackend(
-            CudaDevice device, DeviceContext context, long firstRoundBytes, long maxRoundBytes) {
+            CudaDevice device,
+            DeviceContext context,
+            long firstRoundBytes,
+            long maxRoundBytes,
+            Duration abortTimeout) {
         this.device = device;
         this.context = context;
         this.driver = context.driver();
         this.kernels = device.kernels();
-        this.stream = context.stream().handle();
+        this.writeStream = context.stream();
+        this.readStream = driver.openStream(true);
         this.rank = context.host().rank();
         this.size = context.host().size();
-        this.maxRoundBytes = maxRoundBytes;
-        stages.add(new SharedStages(device, context, firstRoundBytes));
+        try {
+            this.memory =
+                    new IpcMemory(
+                            device,
+                            context,
+                            readStream,
+                            firstRoundBytes,
+                            maxRoundBytes,
+                            abortTimeout);
+        } catch (RuntimeException | Error e) {
+            driver.closeStream(readStream);
+            throw e;
+        }
     }
-
-    private record Scratch(long address, long byteSize) {}
 
     @Override
     public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
@@ -93,26 +88,33 @@ final class CudaIpcBackend
         boolean scaledByKernel = wireType == fusedTensors.dataType();
         Scale kernelScale = scaledByKernel ? scale : Scale.NONE;
         long count = fusedTensors.elementCount();
-        SharedStages rounds = roundsFor(count * wireType.byteSize());
-        long perRound = rounds.halfBytes() / wireType.byteSize();
-        long results = direct ? 0 : scratch(Math.min(perRound, count) * wireType.byteSize());
+        SharedStages shared = memory.roundsFor(count * wireType.byteSize());
+        long perRound = shared.slotBytes() / wireType.byteSize();
+        long results = direct ? 0 : memory.scratch(Math.min(perRound, count) * wireType.byteSize());
         for (long first = 0; first < count; first += perRound) {
             long elements = Math.min(perRound, count - first);
-            SharedStages.Half half = begin(rounds);
+            SharedStages.Round round = memory.begin(shared);
             driver.pack(
                     fusedTensors,
                     first,
                     elements,
                     scaledByKernel ? 1.0 : scale.prescale(),
-                    half.own(),
-                    context.stream());
+                    round.own(),
+                    writeStream);
             context.activities().launched("MEMCPY_IN_FUSION_BUFFER");
-            half.publish();
+            round.publish();
             context.activities().launched("WAIT_FOR_DATA");
             long target =
                     direct ? fusedTensors.outputAddress(0) + first * wireType.byteSize() : results;
             kernels.reduce(
-                    wireType, op, kernelScale, divisor, target, sources(half, 0), elements, stream);
+                    wireType,
+                    op,
+                    kernelScale,
+                    divisor,
+                    target,
+                    sources(round, 0),
+                    elements,
+                    readStream.handle());
             context.activities().launched("CUDA_IPC_ALLREDUCE");
             if (!direct) {
                 driver.unpack(
@@ -121,9 +123,10 @@ final class CudaIpcBackend
                         first,
                         elements,
                         scaledByKernel ? 1.0 : scale.postscale(),
-                        context.stream());
+                        readStream);
                 context.activities().launched("MEMCPY_OUT_FUSION_BUFFER");
             }
+            round.end();
         }
     }
 
@@ -135,47 +138,16 @@ final class CudaIpcBackend
         for (int i = 0; i < fusedTensors.tensorCount(); i++) {
             largest = Math.max(largest, fusedTensors.start(i + 1) - fusedTensors.start(i));
         }
-        long vectorBytes = aligned(largest * fusedTensors.wireType().byteSize());
+        long vectorBytes = IpcMemory.aligned(largest * fusedTensors.wireType().byteSize());
         long vectors =
-                scratch(
+                memory.scratch(
                         vectorBytes * Math.ceilDiv(size, 2)
                                 + CudaKernels.adasumScratchBytes(largest));
-        SharedStages adasumStages = stagesFor(vectorBytes);
+        SharedStages adasumStages = memory.wholeRoundsFor(vectorBytes);
         for (int i = 0; i < fusedTensors.tensorCount(); i++) {
             combine(fusedTensors, i, scale, adasumStages, vectors, vectorBytes);
         }
         context.activities().launched("CUDA_IPC_ADASUM");
-    }
-
-    private long scratch(long byteSize) {
-        long before = scratches.isEmpty() ? 0 : scratches.getLast().byteSize();
-        if (byteSize > before) {
-            // at least twice as large, so that all smaller ones together are not larger than the
-            // last
-            long grown = Math.max(byteSize, 2 * before);
-            scratches.add(new Scratch(device.allocate(grown), grown));
-        }
-        return scratches.getLast().address();
-    }
-
-    /// The stages for data of this size, which takes several rounds if it is very large.
-    private SharedStages roundsFor(long byteSize) {
-        return stagesFor(Math.min(byteSize, maxRoundBytes));
-    }
-
-    /// Stages for a round of this size. All ranks need new ones in the same call, as they exchange tensors
-    /// of the same size.
-    private SharedStages stagesFor(long byteSize) {
-        SharedStages last = stages.getLast();
-        if (byteSize > last.halfBytes()) {
-            long doubled = 2 * last.halfBytes();
-            // a larger one is for Adasum, and grows so that many of them do not stay
-            long least = byteSize > maxRoundBytes ? doubled : Math.min(doubled, maxRoundBytes);
-            long grown = aligned(Math.max(byteSize, least));
-            last = new SharedStages(device, context, grown);
-            stages.add(last);
-        }
-        return last;
     }
 
     /// The tensors of all ranks are combined as they are sent: in the wire type.
@@ -193,10 +165,10 @@ final class CudaIpcBackend
             return;
         }
         long scratch = vectors + vectorBytes * Math.ceilDiv(size, 2);
-        SharedStages.Half half = begin(adasumStages);
-        driver.pack(fusedTensors, first, count, scale.prescale(), half.own(), context.stream());
-        half.publish();
-        long[] current = sources(half, 0);
+        SharedStages.Round round = memory.begin(adasumStages);
+        driver.pack(fusedTensors, first, count, scale.prescale(), round.own(), writeStream);
+        round.publish();
+        long[] current = sources(round, 0);
         int used = 0;
         for (List<AdasumTree.Pair> level : AdasumTree.of(size).levels()) {
             for (AdasumTree.Pair pair : level) {
@@ -204,11 +176,18 @@ final class CudaIpcBackend
                 boolean own = left >= vectors && left < scratch;
                 long target = own ? left : vectors + vectorBytes * used++;
                 kernels.adasum(
-                        wireType, target, left, current[pair.right()], count, scratch, stream);
+                        wireType,
+                        target,
+                        left,
+                        current[pair.right()],
+                        count,
+                        scratch,
+                        readStream.handle());
                 current[pair.left()] = target;
             }
         }
-        driver.unpack(fusedTensors, current[0], first, count, scale.postscale(), context.stream());
+        driver.unpack(fusedTensors, current[0], first, count, scale.postscale(), readStream);
+        round.end();
     }
 
     @Override
@@ -216,14 +195,14 @@ final class CudaIpcBackend
         DataType dataType = fusedTensors.dataType();
         int byteSize = dataType.byteSize();
         long count = fusedTensors.elementCount();
-        SharedStages rounds = roundsFor(count * byteSize);
-        long perRound = rounds.halfBytes() / byteSize;
+        SharedStages shared = memory.roundsFor(count * byteSize);
+        long perRound = shared.slotBytes() / byteSize;
         for (long first = 0; first < count; first += perRound) {
             long end = Math.min(first + perRound, count);
-            SharedStages.Half half = begin(rounds);
-            driver.pack(fusedTensors, first, end - first, 1.0, half.own(), context.stream());
+            SharedStages.Round round = memory.begin(shared);
+            driver.pack(fusedTensors, first, end - first, 1.0, round.own(), writeStream);
             context.activities().launched("MEMCPY_IN_FUSION_BUFFER");
-            half.publish();
+            round.publish();
             context.activities().launched("WAIT_FOR_DATA");
             for (int i = fusedTensors.tensorAt(first);
                     i < fusedTensors.tensorCount() && fusedTensors.start(i) < end;
@@ -238,11 +217,12 @@ final class CudaIpcBackend
                             scale,
                             divisor,
                             fusedTensors.outputAddress(i) + (from - outputStart) * byteSize,
-                            sources(half, (from - first) * byteSize),
+                            sources(round, (from - first) * byteSize),
                             to - from,
-                            stream);
+                            readStream.handle());
                 }
             }
+            round.end();
             context.activities().launched("CUDA_IPC_REDUCESCATTER");
         }
     }
@@ -264,38 +244,42 @@ final class CudaIpcBackend
             starts[other + 1] = starts[other] + bytes;
             longest = Math.max(longest, bytes);
         }
-        SharedStages rounds = roundsFor(longest);
-        long halfBytes = rounds.halfBytes();
-        for (long first = 0; first < longest; first += halfBytes) {
-            SharedStages.Half half = begin(rounds);
+        SharedStages shared = memory.roundsFor(longest);
+        long roundBytes = shared.slotBytes();
+        for (long first = 0; first < longest; first += roundBytes) {
+            SharedStages.Round round = memory.begin(shared);
             copy(
                     input.deviceAddress() + first,
-                    half.own(),
-                    Math.min(halfBytes, starts[rank + 1] - starts[rank] - first));
-            half.publish();
+                    round.own(),
+                    Math.min(roundBytes, starts[rank + 1] - starts[rank] - first),
+                    writeStream);
+            round.publish();
             for (int other = 0; other < size; other++) {
                 copy(
-                        half.of(other),
+                        round.of(other),
                         output.deviceAddress() + starts[other] + first,
-                        Math.min(halfBytes, starts[other + 1] - starts[other] - first));
+                        Math.min(roundBytes, starts[other + 1] - starts[other] - first),
+                        readStream);
             }
+            round.end();
         }
     }
 
     @Override
     public void broadcast(Tensor tensor, int rootRank) {
-        SharedStages rounds = roundsFor(tensor.byteSize());
-        long halfBytes = rounds.halfBytes();
-        for (long first = 0; first < tensor.byteSize(); first += halfBytes) {
-            long byteSize = Math.min(halfBytes, tensor.byteSize() - first);
-            SharedStages.Half half = begin(rounds);
+        SharedStages shared = memory.roundsFor(tensor.byteSize());
+        long roundBytes = shared.slotBytes();
+        for (long first = 0; first < tensor.byteSize(); first += roundBytes) {
+            long byteSize = Math.min(roundBytes, tensor.byteSize() - first);
+            SharedStages.Round round = memory.begin(shared);
             if (rank == rootRank) {
-                copy(tensor.deviceAddress() + first, half.own(), byteSize);
+                copy(tensor.deviceAddress() + first, round.own(), byteSize, writeStream);
             }
-            half.publish();
+            round.publish();
             if (rank != rootRank) {
-                copy(half.of(rootRank), tensor.deviceAddress() + first, byteSize);
+                copy(round.of(rootRank), tensor.deviceAddress() + first, byteSize, readStream);
             }
+            round.end();
         }
         context.activities().launched("CUDA_IPC_BCAST");
     }
@@ -320,54 +304,46 @@ final class CudaIpcBackend
             targetStarts[other] = target;
             target += rows[other][rank] * rowBytes;
         }
-        SharedStages rounds = roundsFor(longest);
-        long halfBytes = rounds.halfBytes();
-        for (long first = 0; first < longest; first += halfBytes) {
-            SharedStages.Half half = begin(rounds);
+        SharedStages shared = memory.roundsFor(longest);
+        long roundBytes = shared.slotBytes();
+        for (long first = 0; first < longest; first += roundBytes) {
+            SharedStages.Round round = memory.begin(shared);
             copy(
                     input.deviceAddress() + first,
-                    half.own(),
-                    Math.min(halfBytes, input.byteSize() - first));
-            half.publish();
+                    round.own(),
+                    Math.min(roundBytes, input.byteSize() - first),
+                    writeStream);
+            round.publish();
             for (int other = 0; other < size; other++) {
                 long from = Math.max(first, sourceStarts[other]);
                 long to =
                         Math.min(
-                                first + halfBytes,
+                                first + roundBytes,
                                 sourceStarts[other] + rows[other][rank] * rowBytes);
                 copy(
-                        half.of(other) + from - first,
+                        round.of(other) + from - first,
                         output.deviceAddress() + targetStarts[other] + from - sourceStarts[other],
-                        to - from);
+                        to - from,
+                        readStream);
             }
+            round.end();
         }
         context.activities().launched("CUDA_IPC_ALLTOALL");
     }
 
-    private SharedStages.Half begin(SharedStages rounds) {
-        if (aborted) {
-            throw new HorovodException("CUDA_IPC was aborted, as a rank is lost or has failed");
-        }
-        return rounds.next();
-    }
-
-    private long[] sources(SharedStages.Half half, long offset) {
+    private long[] sources(SharedStages.Round round, long offset) {
         long[] sources = new long[size];
         for (int other = 0; other < size; other++) {
-            sources[other] = half.of(other) + offset;
+            sources[other] = round.of(other) + offset;
         }
         return sources;
     }
 
     /// Copies nothing if the count is negative: a rank may have no bytes in this round.
-    private void copy(long source, long target, long byteSize) {
+    private void copy(long source, long target, long byteSize, DeviceStream stream) {
         if (byteSize > 0) {
-            device.api().copy(target, source, byteSize, stream);
+            device.api().copy(target, source, byteSize, stream.handle());
         }
-    }
-
-    private static long aligned(long byteSize) {
-        return Math.ceilDiv(byteSize, 256L) * 256;
     }
 
     @Override
@@ -375,49 +351,23 @@ final class CudaIpcBackend
         // errors of the device reach core by its events
     }
 
-    /// Lets later launches fail, and ends the waits of what was launched for other ranks. What they
-    /// have not written is not valid then.
+    /// A collective ends when what others have written is read.
+    @Override
+    public DeviceStream resultStream(DeviceStream stream) {
+        return readStream;
+    }
+
     @Override
     public void abort() {
-        aborted = true;
-        stages.forEach(SharedStages::endWaits);
+        memory.abort();
     }
 
-    /// Frees memory that neither this rank nor another one uses any more.
-    ///
-    /// Other memory stays allocated until the process ends: of work that waits for a stream of the
-    /// program that has stopped, and stages that a rank that is lost has not left. To free it could wait
-    /// for the device without an end, or be seen by a rank that is only slow.
     @Override
     public void close() {
-        long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
-        if (!isComplete(deadline)) {
-            return;
-        }
-        stages.forEach(SharedStages::leave);
-        if (!isComplete(deadline)) {
-            return;
-        }
-        stages.forEach(each -> each.close(deadline));
-        scratches.forEach(each -> device.api().free(each.address()));
-    }
-
-    /// Waits until this rank's work is complete.
-    private boolean isComplete(long deadline) {
-        DeviceEvent end = driver.record(context.stream());
         try {
-            while (!end.isComplete()) {
-                if (System.nanoTime() - deadline > 0) {
-                    return false;
-                }
-                if (aborted) {
-                    stages.forEach(SharedStages::endWaits);
-                }
-                LockSupport.parkNanos(POLL_WAIT.toNanos());
-            }
-            return true;
+            memory.close();
         } finally {
-            end.release();
+            driver.closeStream(readStream);
         }
     }
 }

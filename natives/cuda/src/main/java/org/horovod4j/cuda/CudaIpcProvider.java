@@ -7,6 +7,7 @@ import org.horovod4j.spi.DeviceBackendProvider;
 import org.horovod4j.spi.DeviceContext;
 import org.horovod4j.spi.DevicePlace;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -14,12 +15,15 @@ import java.util.Optional;
 /// NCCL refuses, and ranks on GPUs with peer access.
 public final class CudaIpcProvider implements DeviceBackendProvider {
     /// What ranks exchange at a time, before a larger tensor comes: a bucket of gradients.
-    private static final long FIRST_ROUND_BYTES = 16L * 1024 * 1024;
+    private static final long FIRST_ROUND_BYTES = 8L * 1024 * 1024;
 
-    /// Each round waits for all ranks, so large tensors take large ones. The stages of a backend, which have two
-    /// halves and of which smaller ones stay, take up to five times as much device memory, and its results
-    /// up to four times as much. Adasum takes more for larger tensors.
-    private static final long MAX_ROUND_BYTES = 64L * 1024 * 1024;
+    /// What ranks exchange at a time then. A stage has a slot of this size for each of 16 rounds, and smaller stages
+    /// stay: 384 MiB of device memory in all. Adasum takes more for larger tensors.
+    private static final long MAX_ROUND_BYTES = 16L * 1024 * 1024;
+
+    /// Longer than a survivor takes batches as valid after a loss, which is a second; shorter than the two
+    /// seconds that a backend waits when it is closed.
+    private static final Duration ABORT_TIMEOUT = Duration.ofMillis(1600);
 
     private static final String NAME = "CUDA_IPC";
 
@@ -104,7 +108,8 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
     public DeviceBackend create(DeviceContext context) {
         if (context.driver() instanceof CudaDeviceDriver driver) {
             enablePeerAccess(driver.cuda(), context.places());
-            return new CudaIpcBackend(driver.cuda(), context, FIRST_ROUND_BYTES, MAX_ROUND_BYTES);
+            return new CudaIpcBackend(
+                    driver.cuda(), context, FIRST_ROUND_BYTES, MAX_ROUND_BYTES, ABORT_TIMEOUT);
         }
         throw new HorovodException(
                 "CUDA_IPC works with devices of CUDA, not with %s"

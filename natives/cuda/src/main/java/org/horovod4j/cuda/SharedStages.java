@@ -1,6 +1,8 @@
 package org.horovod4j.cuda;
 
+import org.horovod4j.DeviceStream;
 import org.horovod4j.spi.DeviceContext;
+import org.horovod4j.spi.DeviceWait;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -9,48 +11,59 @@ import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /// Device memory of each rank that all ranks of the set can read, with the numbers that order access.
 ///
-/// A rank writes its data to its *stage*, and reads the stages of all ranks. A stage has two halves,
-/// which are used in turn: while ranks read one, the next data is written to the other.
+/// A rank writes its data to its *stage*, and reads the stages of all ranks. A stage has several slots,
+/// which are used in turn, one in each round:
 ///
 /// ```
-/// SharedStages.Half half = stages.next();
-/// write(half.own());
-/// half.publish(); // all ranks have written
-/// read(half.of(0), half.of(1));
+/// SharedStages.Round round = stages.next();
+/// write(round.own()); // on the stream that writes
+/// round.publish(); // all ranks have written
+/// read(round.of(0), round.of(1)); // on the stream that reads
+/// round.end();
 /// ```
 ///
-/// Ranks wait for each other's work on the device, and not on the CPU: behind its halves a stage has a
-/// number for each other rank, the round in which that rank has written last. A stream writes it, and
-/// the stream of the stage's rank waits for it. Unlike for an event, the wait may be launched first,
-/// so `publish` needs no barrier on the host; and it can be ended ([#endWaits]).
+/// One stream writes and another one reads, so what a rank writes does not wait for what it reads. Ranks that
+/// share a GPU take turns on it: in its turn a rank writes the data of several rounds, and reads those
+/// of the others. If each round waited for the one before, each would cost a turn.
 ///
-/// A rank writes to a half again two rounds later. By then its stream has waited for what all ranks wrote
-/// in the round between, and they wrote that after they had read this half. So no rank waits for
-/// readers.
+/// Ranks wait for each other's work on the device, and not on the CPU. Behind its slots a stage has
+/// sequence numbers for each rank: those of the rounds that this rank has written, and of those that it has
+/// read. A stream writes one, and a stream of the stage's rank waits for it. Unlike for an event, the wait may
+/// be launched first, so a round needs no barrier on the host; and it can be ended.
 ///
-/// Behind the numbers a stage has a byte for each rank. A rank sets its byte in the stages of the others
-/// when it has read for the last time. This needs no host, whose collectives may have ended by then.
+/// Behind the sequence numbers a stage has a byte for each rank. A rank sets its byte in the stages of the
+/// others when it has read for the last time. This needs no host, whose collectives may have ended by then.
 final class SharedStages {
-    static final int HALVES = 2;
-
     /// Tells apart ranks of this process, whose memory needs no handle.
     private static final long PROCESS = new SecureRandom().nextLong();
 
     private static final int MESSAGE_BYTES = 2 * Long.BYTES + CudaApi.IPC_HANDLE_BYTES;
 
-    /// More than all rounds that can be launched at a time, and far from where numbers begin again.
+    /// Rounds use the memory of this many sequence numbers in turn. It is more than all rounds that can be
+    /// launched at a time: a round is several launches, and a stream of CUDA takes about a thousand. So if a
+    /// wait was ended, a rank that writes the number of an earlier round does not overwrite what ended it.
+    static final int NUMBERS = 1024;
+
+    /// Of rounds that were written, and of rounds that were read.
+    private static final int KINDS = 2;
+
+    private static final int WRITTEN = 0;
+    private static final int READ = 1;
+
+    /// Further than any round that is launched, and far from where numbers begin again.
     private static final int ROUNDS_AHEAD = 1 << 30;
 
     private final CudaDevice device;
     private final DeviceContext context;
-    private final long stream;
+    private final long writeStream;
+    private final long readStream;
     private final int rank;
-    private final long halfBytes;
+    private final int slots;
+    private final long slotBytes;
     private final long ownMemory;
 
     /// By rank.
@@ -66,21 +79,35 @@ final class SharedStages {
 
     /// All ranks create theirs at the same time.
     ///
-    /// @param halfBytes a multiple of 256, for the alignment of what follows
-    SharedStages(CudaDevice device, DeviceContext context, long halfBytes) {
+    /// @param readStream reads what the ranks have written; the stream of the context writes
+    /// @param slots of a stage, an even number
+    /// @param slotBytes a multiple of 256, for the alignment of what follows
+    SharedStages(
+            CudaDevice device,
+            DeviceContext context,
+            DeviceStream readStream,
+            int slots,
+            long slotBytes) {
         this.device = device;
         this.context = context;
-        this.stream = context.stream().handle();
+        this.writeStream = context.stream().handle();
+        this.readStream = readStream.handle();
         this.rank = context.host().rank();
-        this.halfBytes = halfBytes;
+        this.slots = slots;
+        this.slotBytes = slotBytes;
         int size = context.host().size();
         this.memory = new long[size];
-        this.ownMemory = device.allocate(HALVES * halfBytes + notesBytes(size));
-        memory[rank] = ownMemory;
         this.sideStream = device.api().createStream(0);
         byte[] message;
         try {
-            clearNotes();
+            this.ownMemory = device.allocate(slots * slotBytes + controlBytes(size));
+        } catch (RuntimeException e) {
+            device.api().destroyStream(sideStream);
+            throw e;
+        }
+        memory[rank] = ownMemory;
+        try {
+            clearControl();
             message = message();
         } catch (RuntimeException e) {
             free();
@@ -95,34 +122,45 @@ final class SharedStages {
             }
         } catch (RuntimeException e) {
             closeOpened(); // other ranks may have opened this rank's own memory, so it stays
+            device.api().destroyStream(sideStream);
             throw e;
         }
     }
 
-    /// The bytes of the numbers and of the readers of a stage.
-    private static long notesBytes(int size) {
-        return size * (Integer.BYTES + 1L);
+    /// The bytes of the sequence numbers and of the flags of departed ranks.
+    private static long controlBytes(int size) {
+        return numbersBytes(size) + size;
     }
 
     /// Before other ranks know of the memory. On a stream of its own, as that of the set may wait for
     /// the program.
-    private void clearNotes() {
-        device.api().fill(written(rank, 0), (byte) 0, notesBytes(memory.length), sideStream);
+    private void clearControl() {
+        device.api().fill(numbers(rank, 0, 0), (byte) 0, controlBytes(memory.length), sideStream);
         device.api().synchronizeStream(sideStream);
     }
 
-    /// The address of the number in the stage of `other` that says which round `writer` has written.
-    private long written(int other, int writer) {
-        return memory[other] + HALVES * halfBytes + (long) writer * Integer.BYTES;
+    /// The address of the number of `round` in the stage of `waiter` that `writer` writes.
+    private long number(int waiter, int writer, int kind, int round) {
+        return numbers(waiter, writer, kind) + (long) Math.floorMod(round, NUMBERS) * Integer.BYTES;
+    }
+
+    /// The address of the numbers of one kind in the stage of `waiter` that `writer` writes.
+    private long numbers(int waiter, int writer, int kind) {
+        long index = (long) kind * memory.length + writer;
+        return memory[waiter] + slots * slotBytes + index * NUMBERS * Integer.BYTES;
+    }
+
+    private static long numbersBytes(int size) {
+        return (long) KINDS * size * NUMBERS * Integer.BYTES;
     }
 
     /// The address of the bytes that say which ranks no longer read the stage of `other`.
-    private long readers(int other) {
-        return written(other, memory.length);
+    private long departedFlags(int other) {
+        return numbers(other, 0, 0) + numbersBytes(memory.length);
     }
 
-    long halfBytes() {
-        return halfBytes;
+    long slotBytes() {
+        return slotBytes;
     }
 
     /// What other ranks need to read this rank's stage.
@@ -147,19 +185,45 @@ final class SharedStages {
         openedMemory.add(memory[other]);
     }
 
-    /// The half for the next data.
-    Half next() {
+    /// The next slot. Before the first slot of a half of them, the stream that writes waits until all ranks
+    /// have read that half. In the first rounds this wait ends at once, as numbers start at 0.
+    Round next() {
         int round = rounds + 1;
         rounds = round;
-        return new Half(round);
+        if (isLastOfHalf(round - 1)) {
+            await(writeStream, READ, round - 1 - half());
+        }
+        return new Round(round);
     }
 
-    /// One half of all stages.
-    final class Half {
-        private final int round;
+    private int half() {
+        return slots / 2;
+    }
 
-        Half(int round) {
-            this.round = round;
+    private boolean isLastOfHalf(int round) {
+        return Math.floorMod(round, half()) == 0;
+    }
+
+    /// Tells all ranks, after the work on `stream`, that this rank has written or read a round.
+    private void signal(long stream, int kind, int round) {
+        for (int other = 0; other < memory.length; other++) {
+            device.api().writeValue(stream, number(other, rank, kind, round), round);
+        }
+    }
+
+    /// Lets `stream` wait until all ranks have written or read a round.
+    private void await(long stream, int kind, int round) {
+        for (int other = 0; other < memory.length; other++) {
+            device.api().waitForValue(stream, number(rank, other, kind, round), round);
+        }
+    }
+
+    /// One slot of all stages, for one exchange.
+    final class Round {
+        private final int number;
+
+        Round(int number) {
+            this.number = number;
         }
 
         long own() {
@@ -168,73 +232,97 @@ final class SharedStages {
 
         /// The address of a rank's data.
         long of(int other) {
-            return memory[other] + Math.floorMod(round, HALVES) * halfBytes;
+            return memory[other] + Math.floorMod(number - 1, slots) * slotBytes;
         }
 
-        /// This rank has launched its writes. The stream waits for those of all ranks.
+        /// This rank has launched its writes. The stream that reads waits for those of all ranks.
         void publish() {
-            CudaApi api = device.api();
-            for (int other = 0; other < memory.length; other++) {
-                if (other != rank) {
-                    api.writeValue(stream, written(other, rank), round);
-                }
-            }
-            for (int other = 0; other < memory.length; other++) {
-                if (other != rank) {
-                    api.waitForValue(stream, written(rank, other), round);
-                }
+            signal(writeStream, WRITTEN, number);
+            await(readStream, WRITTEN, number);
+        }
+
+        /// This rank has launched its reads.
+        void end() {
+            if (isLastOfHalf(number)) {
+                signal(readStream, READ, number);
             }
         }
     }
 
-    /// Ends all waits of this rank for others, as if they had written. Any thread may call it. A rank
-    /// that still writes may overwrite a number; call it again then. That rank must not end these waits
-    /// itself: this one may not have failed its operations yet, and would take what it reads as valid.
-    void endWaits() {
-        int later = rounds + ROUNDS_AHEAD;
+    /// Ends this rank's waits for writes of others, also waits that are launched later. What it
+    /// reads is not valid then. Any thread may call it.
+    ///
+    /// Waits for this rank's own writes stay: these wait for the program, which may still use the
+    /// tensors that are written next.
+    void endWaitsForWrites() {
         for (int other = 0; other < memory.length; other++) {
             if (other != rank) {
-                device.api().writeValue(sideStream, written(rank, other), later);
+                endWaits(rank, other, WRITTEN);
             }
         }
     }
 
-    /// Tells the other ranks, after the work on the stream, that this rank reads their stages no more.
-    void leave() {
+    /// Ends the waits of all others for reads of this rank: it takes nothing as valid that it reads.
+    void endOthersWaitsForReads() {
         for (int other = 0; other < memory.length; other++) {
-            device.api().fill(readers(other) + rank, (byte) 1, 1, stream);
+            if (other != rank) {
+                endWaits(other, rank, READ);
+            }
         }
     }
 
-    /// Frees the memory when all ranks have left it, or their processes have ended. If one has not until `deadline`, it stays allocated.
-    /// The stream has no work.
+    /// Ends this rank's waits for reads of `other`, which takes nothing as valid that it reads.
+    void endWaitsForReads(int other) {
+        endWaits(rank, other, READ);
+    }
+
+    /// Ends the waits in the stage of `waiter` for what `writer` writes there.
+    private void endWaits(int waiter, int writer, int kind) {
+        // all bytes of a number are the same, so it is about, not exactly, this far ahead
+        byte later = (byte) ((rounds + ROUNDS_AHEAD) >>> 24);
+        device.api()
+                .fill(
+                        numbers(waiter, writer, kind),
+                        later,
+                        (long) NUMBERS * Integer.BYTES,
+                        sideStream);
+    }
+
+    /// Tells the other ranks, after the work on all streams, that this rank no longer uses their stages.
+    void leave() {
+        device.api().synchronizeStream(sideStream); // its writes wait for nothing
+        for (int other = 0; other < memory.length; other++) {
+            device.api().fill(departedFlags(other) + rank, (byte) 1, 1, readStream);
+        }
+    }
+
+    /// Frees the memory when all ranks have left it, or their processes have ended. If a rank has not left by
+    /// `deadline`, the memory stays allocated.
+    /// The streams have no work.
     void close(long deadline) {
         closeOpened();
-        if (awaitReaders(deadline)) {
+        if (awaitDepartures(deadline)) {
             free();
         }
     }
 
-    private boolean awaitReaders(long deadline) {
+    private boolean awaitDepartures(long deadline) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment left = arena.allocate(memory.length);
-            do {
-                device.api().copy(left.address(), readers(rank), memory.length, stream);
-                device.api().synchronizeStream(stream);
-                if (IntStream.range(0, memory.length)
-                        .allMatch(
-                                other ->
-                                        left.get(ValueLayout.JAVA_BYTE, other) != 0
-                                                || hasEnded(other))) {
-                    return true;
-                }
-                LockSupport.parkNanos(CudaIpcBackend.POLL_WAIT.toNanos());
-            } while (System.nanoTime() - deadline < 0);
-            return false;
+            MemorySegment flags = arena.allocate(memory.length);
+            return DeviceWait.await(() -> haveAllLeft(flags), deadline - System.nanoTime());
         }
     }
 
-    private boolean hasEnded(int other) {
+    /// @param flags memory for those of all ranks
+    private boolean haveAllLeft(MemorySegment flags) {
+        device.api().copy(flags.address(), departedFlags(rank), memory.length, sideStream);
+        device.api().synchronizeStream(sideStream);
+        return IntStream.range(0, memory.length)
+                .allMatch(other -> flags.get(ValueLayout.JAVA_BYTE, other) != 0 || hasEnded(other));
+    }
+
+    /// Whether the process of `other` has ended.
+    boolean hasEnded(int other) {
         return CudaIpcProvider.process(context.places().get(other)).hasEnded();
     }
 

@@ -2,8 +2,8 @@
 /// the kernels of Horovod4J.
 ///
 /// Start with [CudaDeviceProvider] (which devices there are) and [CudaDeviceDriver] (a device, as core
-/// uses it), then [CudaIpcProvider] and [CudaIpcBackend] (collectives of ranks that share a GPU, by
-/// [SharedStages]). Below are [Cuda] (the driver of this process), [CudaDevice], [CudaKernels] and [CopyBatch];
+/// uses it), then [CudaIpcProvider] and [CudaIpcBackend] (collectives of ranks that share a GPU, in the
+/// [SharedStages] of an [IpcMemory]). Below are [Cuda] (the driver of this process), [CudaDevice], [CudaKernels] and [CopyBatch];
 /// [LibCuda] links and calls the driver's functions behind [CudaApi]. The sources of the kernels are in
 /// `src/main/cuda`.
 ///

@@ -6,7 +6,7 @@ import org.horovod4j.Device;
 import org.horovod4j.HorovodException;
 import org.horovod4j.ReduceOp;
 import org.horovod4j.natives.NativeLibrary;
-import org.horovod4j.option.DeviceOptions;
+import org.horovod4j.option.BackendOptions;
 import org.horovod4j.option.Environment;
 import org.horovod4j.spi.DeviceBackend;
 import org.horovod4j.spi.DeviceBackendProvider;
@@ -161,7 +161,7 @@ public final class NcclProvider implements DeviceBackendProvider {
             throw new UnsupportedOperationException(
                     "the JVM was started without --enable-native-access=ALL-UNNAMED");
         }
-        Optional<String> chosen = new Environment(environment).find(DeviceOptions.NCCL_LIBRARY);
+        Optional<String> chosen = new Environment(environment).find(BackendOptions.NCCL_LIBRARY);
         if (chosen.isPresent()) {
             return new LibNccl(chosenFile(Path.of(chosen.get())).toString());
         }
@@ -177,7 +177,7 @@ public final class NcclProvider implements DeviceBackendProvider {
         }
         throw new UnsupportedOperationException(
                 "%s was not found: install NCCL, or set %s to its file or folder"
-                        .formatted(FILE_NAME, DeviceOptions.NCCL_LIBRARY));
+                        .formatted(FILE_NAME, BackendOptions.NCCL_LIBRARY));
     }
 
     /// A folder contains the library itself, or is that of a Python wheel.

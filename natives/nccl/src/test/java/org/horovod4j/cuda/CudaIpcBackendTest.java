@@ -27,6 +27,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +41,9 @@ class CudaIpcBackendTest {
     private static final long FIRST_ROUND_BYTES = 1024;
 
     private static final long MAX_ROUND_BYTES = 4096;
+
+    /// Longer than any test.
+    private static final Duration ABORT_TIMEOUT = Duration.ofHours(1);
 
     @ParameterizedTest(name = "{0} ranks")
     @CsvSource({"1", "2", "3"})
@@ -59,7 +64,8 @@ class CudaIpcBackendTest {
                                                     device,
                                                     context,
                                                     FIRST_ROUND_BYTES,
-                                                    MAX_ROUND_BYTES))) {
+                                                    MAX_ROUND_BYTES,
+                                                    ABORT_TIMEOUT))) {
                         check.run();
                         check.runLarge(5003);
                         assertThat(check.checked()).isGreaterThan(100);
@@ -99,7 +105,8 @@ class CudaIpcBackendTest {
                                     device,
                                     CollectivesCheck.context(communicator, driver, stream, places),
                                     FIRST_ROUND_BYTES,
-                                    MAX_ROUND_BYTES);
+                                    MAX_ROUND_BYTES,
+                                    ABORT_TIMEOUT);
                     Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(3));
                     driver.copyToDevice(
                             nativeFloats(1, 2, communicator.rank()),
@@ -110,8 +117,9 @@ class CudaIpcBackendTest {
                     communicator.barrier();
                     backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
                     MemorySegment sum = nativeFloats(0, 0, 0);
-                    driver.copyToHost(tensor.deviceAddress(), sum, stream);
-                    simulated.synchronizeStream(stream.handle());
+                    DeviceStream results = backend.resultStream(stream);
+                    driver.copyToHost(tensor.deviceAddress(), sum, results);
+                    simulated.synchronizeStream(results.handle());
                     assertThat(sum.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2, 4, 1);
                     backend.close();
                     driver.closeStream(stream);
@@ -120,7 +128,7 @@ class CudaIpcBackendTest {
     }
 
     private static MemorySegment nativeFloats(float... values) {
-        return Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, values);
+        return Arena.global().allocateFrom(ValueLayout.JAVA_FLOAT, values);
     }
 
     /// A rank may be done, and close, while another one still reads its memory.
@@ -140,7 +148,7 @@ class CudaIpcBackendTest {
                     DeviceStream stream = driver.openStream(false);
                     CudaIpcBackend backend = backend(communicator, device, driver, stream);
                     if (communicator.rank() == 1) {
-                        simulated.slowReductions(stream.handle());
+                        simulated.slowReductions(backend.resultStream(stream).handle());
                     }
                     FusedTensors fused = new FusedTensors(DataType.FLOAT32, 100);
                     long address = tensors[communicator.rank()].deviceAddress();
@@ -153,6 +161,50 @@ class CudaIpcBackendTest {
                     driver.closeStream(stream);
                 });
         assertThat(simulated.allocations()).isEqualTo(before);
+        driver.close();
+    }
+
+    /// Ranks that share a GPU take turns on it, so a rank must not wait in each round for what the others
+    /// write; and it must not write where they still read.
+    @Test
+    void rankWritesSeveralRoundsAheadOfAnother() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        CountDownLatch rank0IsAhead = new CountDownLatch(1);
+        int rounds = IpcMemory.SLOTS + 3;
+        World.run(
+                2,
+                communicator -> {
+                    int rank = communicator.rank();
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    if (rank == 1) {
+                        awaitQuietly(rank0IsAhead);
+                    }
+                    List<Tensor> tensors = new ArrayList<>();
+                    for (int i = 0; i < rounds; i++) {
+                        Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(2));
+                        tensors.add(tensor);
+                        driver.copyToDevice(nativeFloats(i, rank), tensor.deviceAddress(), stream);
+                        FusedTensors fused = new FusedTensors(DataType.FLOAT32, 2);
+                        fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                        backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+                        if (rank == 0 && i == IpcMemory.SLOTS - 1) {
+                            await().until(driver.record(stream)::isComplete);
+                        }
+                    }
+                    rank0IsAhead.countDown();
+                    DeviceStream results = backend.resultStream(stream);
+                    for (int i = 0; i < rounds; i++) {
+                        MemorySegment sum = nativeFloats(0, 0);
+                        driver.copyToHost(tensors.get(i).deviceAddress(), sum, results);
+                        simulated.synchronizeStream(results.handle());
+                        assertThat(sum.toArray(ValueLayout.JAVA_FLOAT)).containsExactly(2 * i, 1);
+                    }
+                    backend.close();
+                    driver.closeStream(stream);
+                });
         driver.close();
     }
 
@@ -172,7 +224,7 @@ class CudaIpcBackendTest {
                         FusedTensors fused = new FusedTensors(DataType.FLOAT32, 200);
                         fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
                         backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
-                        DeviceEvent end = driver.record(stream);
+                        DeviceEvent end = driver.record(backend.resultStream(stream));
                         assertThat(end.isComplete()).isFalse();
                         backend.abort();
                         await().until(end::isComplete);
@@ -185,6 +237,184 @@ class CudaIpcBackendTest {
                     driver.closeStream(stream);
                 });
         driver.close();
+    }
+
+    /// A rank that is ahead waits until the lost rank has read, which it never does.
+    @Test
+    void abortEndsTheWaitUntilARankThatIsLostHasRead() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        World.run(
+                2,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend =
+                            backend(communicator, device, driver, stream, Duration.ofMillis(1));
+                    if (communicator.rank() == 0) {
+                        List<Tensor> tensors =
+                                reduceAhead(driver, backend, stream, IpcMemory.SLOTS + 3);
+                        DeviceEvent written = driver.record(stream);
+                        DeviceEvent end = driver.record(backend.resultStream(stream));
+                        backend.abort();
+                        await().until(() -> written.isComplete() && end.isComplete());
+                        assertThat(tensors).hasSize(IpcMemory.SLOTS + 3);
+                    }
+                    communicator.barrier();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        driver.close();
+    }
+
+    /// Allreduces of the numbers 0, 1, 2 and so on.
+    private static List<Tensor> reduceAhead(
+            CudaDeviceDriver driver, CudaIpcBackend backend, DeviceStream stream, int rounds) {
+        List<Tensor> tensors = new ArrayList<>();
+        for (int i = 0; i < rounds; i++) {
+            Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(1));
+            tensors.add(tensor);
+            driver.copyToDevice(nativeFloats(i), tensor.deviceAddress(), stream);
+            FusedTensors fused = new FusedTensors(DataType.FLOAT32, 1);
+            fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+            backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+        }
+        return tensors;
+    }
+
+    /// A survivor that has not noticed the loss takes what it reads as valid.
+    @Test
+    void rankThatAbortsDoesNotWriteWhereAnotherReads() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        CountDownLatch aborted = new CountDownLatch(1);
+        int rounds = IpcMemory.SLOTS + 1;
+        World.run(
+                2,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    if (communicator.rank() == 0) {
+                        List<Tensor> tensors = reduceAhead(driver, backend, stream, rounds);
+                        backend.abort();
+                        // the reads of this rank have ended, of rounds that were written
+                        MemorySegment read = nativeFloats(-1);
+                        DeviceStream results = driver.openStream(false);
+                        await().until(
+                                        () -> {
+                                            long first = tensors.getFirst().deviceAddress();
+                                            driver.copyToHost(first, read, results);
+                                            simulated.synchronizeStream(results.handle());
+                                            return read.get(ValueLayout.JAVA_FLOAT, 0) != 0;
+                                        });
+                        driver.closeStream(results);
+                        aborted.countDown();
+                    } else {
+                        awaitQuietly(aborted);
+                        List<Tensor> tensors = reduceAhead(driver, backend, stream, rounds);
+                        MemorySegment sum = nativeFloats(-1);
+                        DeviceStream results = backend.resultStream(stream);
+                        for (int i = 0; i < rounds; i++) {
+                            driver.copyToHost(tensors.get(i).deviceAddress(), sum, results);
+                            simulated.synchronizeStream(results.handle());
+                            assertThat(sum.get(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(2 * i);
+                        }
+                    }
+                    communicator.barrier();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        driver.close();
+    }
+
+    /// The program may still use the tensors that the operation writes.
+    @Test
+    void abortedOperationWaitsForTheProgram() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(200));
+        CountDownLatch programHasEnded = new CountDownLatch(1);
+        World.run(
+                2,
+                communicator -> {
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    if (communicator.rank() == 0) {
+                        simulated.stop(stream.handle(), programHasEnded);
+                        FusedTensors fused = new FusedTensors(DataType.FLOAT32, 200);
+                        fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                        backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 2);
+                        DeviceEvent end = driver.record(backend.resultStream(stream));
+                        backend.abort();
+                        await().during(Duration.ofMillis(200)).until(() -> !end.isComplete());
+                        programHasEnded.countDown();
+                        await().until(end::isComplete);
+                    }
+                    communicator.barrier();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        driver.close();
+    }
+
+    /// Another survivor may be behind: what its stream writes later must not bring waits back.
+    @Test
+    void abortEndsTheWaitAlsoIfAnotherRankWritesAfterIt() {
+        SimulatedCuda simulated = new SimulatedCuda();
+        CudaDevice device = new CudaDevice(simulated, 0);
+        CudaDeviceDriver driver = new CudaDeviceDriver(device);
+        Tensor tensor = driver.allocate(DataType.FLOAT32, Shape.of(200));
+        CountDownLatch rank0 = new CountDownLatch(1);
+        CountDownLatch rank1 = new CountDownLatch(1);
+        CountDownLatch rank1HasWritten = new CountDownLatch(1);
+        CountDownLatch rank0HasEnded = new CountDownLatch(1);
+        World.run(
+                3,
+                communicator -> {
+                    int rank = communicator.rank();
+                    DeviceStream stream = driver.openStream(false);
+                    CudaIpcBackend backend = backend(communicator, device, driver, stream);
+                    FusedTensors fused = new FusedTensors(DataType.FLOAT32, 200);
+                    fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
+                    switch (rank) {
+                        case 0 -> {
+                            simulated.stop(stream.handle(), rank0);
+                            backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 3);
+                            backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 3);
+                            backend.abort();
+                            DeviceEvent end = driver.record(backend.resultStream(stream));
+                            rank1.countDown();
+                            awaitQuietly(rank1HasWritten);
+                            rank0.countDown();
+                            await().until(end::isComplete);
+                            rank0HasEnded.countDown();
+                        }
+                        case 1 -> {
+                            simulated.stop(stream.handle(), rank1);
+                            backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 3);
+                            backend.abort();
+                            DeviceEvent end = driver.record(backend.resultStream(stream));
+                            await().until(end::isComplete);
+                            rank1HasWritten.countDown();
+                            awaitQuietly(rank0HasEnded);
+                        }
+                        default -> awaitQuietly(rank0HasEnded); // it is lost
+                    }
+                    communicator.barrier();
+                    backend.close();
+                    driver.closeStream(stream);
+                });
+        driver.close();
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /// A stream of the program that never continues must not stop the end of the job.
@@ -228,9 +458,9 @@ class CudaIpcBackendTest {
                         fused.setAddresses(0, tensor.deviceAddress(), tensor.deviceAddress());
                         backend.allreduce(fused, ReduceOp.SUM, Scale.NONE, 1);
                     }
-                    long halves = FIRST_ROUND_BYTES + 3072 + MAX_ROUND_BYTES;
+                    long stages = IpcMemory.SLOTS * (FIRST_ROUND_BYTES + 3072 + MAX_ROUND_BYTES);
                     assertThat(simulated.allocatedBytes() - before)
-                            .isBetween(2 * halves, 2 * halves + 100);
+                            .isBetween(stages, stages + 3 * (2 * SharedStages.NUMBERS * 4L + 256));
                     backend.close();
                     driver.closeStream(stream);
                 });
@@ -242,6 +472,15 @@ class CudaIpcBackendTest {
             CudaDevice device,
             CudaDeviceDriver driver,
             DeviceStream stream) {
+        return backend(communicator, device, driver, stream, ABORT_TIMEOUT);
+    }
+
+    private static CudaIpcBackend backend(
+            Communicator communicator,
+            CudaDevice device,
+            CudaDeviceDriver driver,
+            DeviceStream stream,
+            Duration abortTimeout) {
         List<DevicePlace> places =
                 Collections.nCopies(
                         communicator.size(),
@@ -250,7 +489,8 @@ class CudaIpcBackendTest {
                 device,
                 CollectivesCheck.context(communicator, driver, stream, places),
                 FIRST_ROUND_BYTES,
-                MAX_ROUND_BYTES);
+                MAX_ROUND_BYTES,
+                abortTimeout);
     }
 
     @Test

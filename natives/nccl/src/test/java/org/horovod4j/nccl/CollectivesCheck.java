@@ -21,7 +21,7 @@ import org.horovod4j.spi.DeviceDriver;
 import org.horovod4j.spi.DeviceEvent;
 import org.horovod4j.spi.DevicePlace;
 import org.horovod4j.spi.FusedTensors;
-import org.horovod4j.spi.HostCollectives;
+import org.horovod4j.spi.HostExchange;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -58,7 +58,7 @@ public final class CollectivesCheck implements AutoCloseable {
         this.rank = communicator.rank();
         this.size = communicator.size();
         this.provider = provider;
-        HostCollectives host = new CommunicatorHost(communicator);
+        HostExchange host = new CommunicatorHost(communicator);
         List<byte[]> identities = host.allgather(bytes(driver.identity()));
         List<byte[]> infos = host.allgather(bytes(provider.processInfo()));
         List<DevicePlace> places = new ArrayList<>();
@@ -190,13 +190,22 @@ public final class CollectivesCheck implements AutoCloseable {
 
     private MemorySegment download(Tensor tensor) {
         MemorySegment memory = arena.allocate(Math.max(1, tensor.byteSize()), 64);
-        driver.copyToHost(tensor.deviceAddress(), memory.asSlice(0, tensor.byteSize()), stream);
+        driver.copyToHost(tensor.deviceAddress(), memory.asSlice(0, tensor.byteSize()), results());
         await();
         return memory.asSlice(0, tensor.byteSize());
     }
 
+    private DeviceStream results() {
+        return backend.resultStream(stream);
+    }
+
     void await() {
-        DeviceEvent event = driver.record(stream);
+        await(stream);
+        await(results());
+    }
+
+    private void await(DeviceStream awaited) {
+        DeviceEvent event = driver.record(awaited);
         while (!event.isComplete()) {
             Thread.onSpinWait();
         }

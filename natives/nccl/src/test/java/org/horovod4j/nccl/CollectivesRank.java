@@ -212,7 +212,7 @@ final class CollectivesRank {
     }
 
     private void awaitOrFail() {
-        DeviceEvent event = driver.record(stream);
+        DeviceEvent event = driver.record(backend.resultStream(stream));
         while (!event.isComplete()) {
             backend.check();
             Thread.onSpinWait();

@@ -1,22 +1,15 @@
 package org.horovod4j.nccl;
 
-import org.horovod4j.AlltoallResult;
 import org.horovod4j.Communicator;
-import org.horovod4j.DataType;
-import org.horovod4j.ReduceOp;
-import org.horovod4j.Scale;
-import org.horovod4j.Shape;
-import org.horovod4j.Tensor;
 import org.horovod4j.spi.DeviceEvent;
-import org.horovod4j.spi.FusedTensors;
-import org.horovod4j.spi.HostCollectives;
+import org.horovod4j.spi.HostExchange;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /// What a backend exchanges on the host, by collectives of a real job.
-record CommunicatorHost(Communicator communicator) implements HostCollectives {
+record CommunicatorHost(Communicator communicator) implements HostExchange {
     @Override
     public int rank() {
         return communicator.rank();
@@ -25,11 +18,6 @@ record CommunicatorHost(Communicator communicator) implements HostCollectives {
     @Override
     public int size() {
         return communicator.size();
-    }
-
-    @Override
-    public Tensor allocate(DataType dataType, Shape shape) {
-        return communicator.allocate(dataType, shape);
     }
 
     @Override
@@ -61,44 +49,5 @@ record CommunicatorHost(Communicator communicator) implements HostCollectives {
             start += size;
         }
         return parts;
-    }
-
-    @Override
-    public void allreduce(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
-        throw unused();
-    }
-
-    @Override
-    public void crossAllreduce(FusedTensors fusedTensors, ReduceOp op) {
-        throw unused();
-    }
-
-    @Override
-    public void reducescatter(FusedTensors fusedTensors, ReduceOp op, Scale scale, int divisor) {
-        throw unused();
-    }
-
-    @Override
-    public void adasum(FusedTensors fusedTensors, Scale scale) {
-        throw unused();
-    }
-
-    @Override
-    public List<Tensor> allgather(List<Tensor> tensors) {
-        throw unused();
-    }
-
-    @Override
-    public void broadcast(Tensor tensor, int rootRank) {
-        throw unused();
-    }
-
-    @Override
-    public AlltoallResult alltoall(Tensor tensor, int[] splits) {
-        throw unused();
-    }
-
-    private static UnsupportedOperationException unused() {
-        return new UnsupportedOperationException("no backend of a GPU uses it");
     }
 }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /// The options that choose backends, for tensors in main memory and on a GPU.
-public final class DeviceOptions {
+public final class BackendOptions {
     public static final Option<String> CPU_OPERATIONS =
             Option.text("cpu-operations")
                     .environment("HOROVOD_CPU_OPERATIONS")
@@ -40,8 +40,9 @@ public final class DeviceOptions {
                     .byDefault(false)
                     .in(OptionGroup.DEVICES)
                     .help(
-                            "Whether an allreduce on GPUs uses NCCL inside each host only, and main memory"
-                                    + " between hosts. In main memory it always works inside each host first.");
+                            "Whether an allreduce on GPUs uses NCCL, or CUDA_IPC for ranks that share a GPU, inside"
+                                    + " each host only, and main memory between hosts. HOST, and tensors in"
+                                    + " main memory, always work inside each host first.");
 
     /// The provider of NCCL reads it, because a process opens the library once for all its ranks.
     public static final Option<String> NCCL_LIBRARY =
@@ -53,7 +54,7 @@ public final class DeviceOptions {
                             "The file or folder of NCCL's library, for tensors on a GPU; for example the"
                                     + " folder `nvidia/nccl` of a Python environment.");
 
-    private DeviceOptions() {}
+    private BackendOptions() {}
 
     private static Option<String> of(String collective) {
         return Option.text()

@@ -1,6 +1,4 @@
-package org.horovod4j.runtime.backend;
-
-import org.horovod4j.spi.DeviceEvent;
+package org.horovod4j.spi;
 
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
