@@ -9,20 +9,22 @@ rounds=5
 batch=64
 side=224
 steps=20
+warm_up=20 # until ranks that share the GPU take their turns on it as in a longer training
 backends=host,cuda_ipc,nccl
 parts=training,allreduce
 sizes=4,65536,67108864
 
 usage() {
     cat <<END
-usage: benchmarks/gpu.sh [--rounds n] [--batch n] [--image n] [--steps n] [--backends host,cuda_ipc,nccl]
-                         [--parts training,allreduce] [--sizes bytes,...] [--seed n]
+usage: benchmarks/gpu.sh [--rounds n] [--batch n] [--image n] [--steps n] [--warm-up n]
+                         [--backends host,cuda_ipc,nccl] [--parts training,allreduce] [--sizes bytes,...] [--seed n]
   --parts     what is measured (default $parts)
   --rounds    how often each mode takes its turn in a job, and how many jobs measure an allreduce
               (default $rounds)
   --batch     images of a rank in a step (default $batch)
   --image     side of the images, in pixels (default $side)
   --steps     steps of a turn that count (default $steps)
+  --warm-up   steps before them (default $warm_up); 1 shows what a step costs right after other work
   --backends  the backends for two ranks (default $backends); empty for none
   --sizes     of the allreduce, in bytes (default $sizes)
   --seed      determines the order of modes in each round (default: random, printed)
@@ -39,6 +41,7 @@ while [ $# -gt 0 ]; do
         --batch) batch="$2" ;;
         --image) side="$2" ;;
         --steps) steps="$2" ;;
+        --warm-up) warm_up="$2" ;;
         --backends) backends="$2" ;;
         --parts) parts="$2" ;;
         --sizes) sizes="$2" ;;
@@ -48,7 +51,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
-for number in "$rounds" "$batch" "$side" "$steps"; do
+for number in "$rounds" "$batch" "$side" "$steps" "$warm_up"; do
     [[ "$number" =~ ^[1-9][0-9]*$ ]] || die "'$number' is no whole number above 0; see --help"
 done
 for backend in ${backends//,/ }; do
@@ -85,7 +88,7 @@ ranks() { # np, class and arguments
 
 train() { # np, name in the report
     ranks "$1" org.horovod4j.benchmarks.training.djl.GpuTrainingBenchmark \
-        "$2" "$side" "$batch" "$rounds" 3 "$steps" "$first_round" "$seed" "$results.csv" || return
+        "$2" "$side" "$batch" "$rounds" "$warm_up" "$steps" "$first_round" "$seed" "$results.csv" || return
     first_round=$((first_round + rounds))
 }
 

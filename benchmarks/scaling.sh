@@ -7,7 +7,7 @@ rounds=3
 nps=1,2
 works=native,sliced
 step_ms=600 # ResNet-50 on one image; 3000 for a batch of eight
-warm_up=4
+warm_up=20 # until the JVM has compiled the exchange
 steps=8
 
 usage() {
