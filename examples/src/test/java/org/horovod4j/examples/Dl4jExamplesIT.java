@@ -9,13 +9,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /// The examples that train with Deeplearning4j, with few data and two processes each.
 class Dl4jExamplesIT {
-    private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
-
     @TempDir private static Path digits;
     @TempDir private Path folder;
 
@@ -67,11 +63,7 @@ class Dl4jExamplesIT {
     }
 
     private static void assertLearned(ExampleJob job) throws Exception {
-        assertThat(job.exitCode()).as(job.output()).isZero();
+        job.awaitLearned();
         assertThat(job.output()).contains("images/s", "with 2 process(es)");
-        Matcher accuracy = ACCURACY.matcher(job.output());
-        assertThat(accuracy.find()).as(job.output()).isTrue();
-        // guessing is right once in ten times
-        assertThat(Double.parseDouble(accuracy.group(1))).isGreaterThan(60);
     }
 }

@@ -14,10 +14,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Pattern;
 
 /// An example started with `horovodrun`, as a user starts it.
 final class ExampleJob implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(3); // on a machine that is busy
+    private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
+
+    /// In percent. Guessing is right once in ten times. Weights start at random, so each run ends with
+    /// another accuracy.
+    private static final double LEARNED = 60;
 
     private final Process process;
     private final List<String> lines = new CopyOnWriteArrayList<>();
@@ -76,6 +82,19 @@ final class ExampleJob implements AutoCloseable {
         await().atMost(TIMEOUT).until(() -> !process.isAlive());
         reader.join();
         return process.exitValue();
+    }
+
+    /// Waits for the end, and checks that the network has learned digits.
+    void awaitLearned() throws InterruptedException {
+        assertThat(exitCode()).as(output()).isZero();
+        assertThat(accuracy()).as(output()).isGreaterThan(LEARNED);
+    }
+
+    /// The last accuracy that the example has printed, in percent.
+    double accuracy() {
+        List<String> all = ACCURACY.matcher(output()).results().map(it -> it.group(1)).toList();
+        assertThat(all).as(output()).isNotEmpty();
+        return Double.parseDouble(all.getLast());
     }
 
     /// The output of all ranks so far.

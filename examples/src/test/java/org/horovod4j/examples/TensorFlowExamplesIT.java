@@ -13,14 +13,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /// The examples that train with TensorFlow Java, with few data and two processes each.
 class TensorFlowExamplesIT {
-    private static final Pattern ACCURACY = Pattern.compile("test accuracy ([0-9.]+) %");
-
     @TempDir private static Path digits;
     @TempDir private Path folder;
 
@@ -55,11 +51,7 @@ class TensorFlowExamplesIT {
         try (ExampleJob job =
                 ExampleJob.start(
                         2, example, "--data", digits.toString(), "--model", model.toString())) {
-            assertThat(job.exitCode()).as(job.output()).isZero();
-            Matcher accuracy = ACCURACY.matcher(job.output());
-            assertThat(accuracy.find()).as(job.output()).isTrue();
-            // guessing is right once in ten times
-            assertThat(Double.parseDouble(accuracy.group(1))).isGreaterThan(85);
+            job.awaitLearned();
             return job.output();
         }
     }
