@@ -143,11 +143,11 @@ final class ConnectionTest {
 
     @Test
     void heartbeatsKeepAnIdleConnectionOpen() throws Exception {
-        Duration timeout = Duration.ofSeconds(1);
+        Duration timeout = Duration.ofSeconds(2);
         Connection<String> one = connection(near, timeout);
         Inbox ofOne = start(one);
         Inbox ofOther = start(connection(far, timeout));
-        Thread.sleep(timeout.multipliedBy(2));
+        Thread.sleep(timeout.plusMillis(500));
         one.send("still open");
         assertThat(ofOther.messages.take()).isEqualTo("still open");
         assertThat(ofOne.reasons).isEmpty();

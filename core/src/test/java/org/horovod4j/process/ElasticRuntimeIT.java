@@ -107,7 +107,7 @@ class ElasticRuntimeIT {
             job.removeWorker(2);
             first.sendSignal();
             job.awaitResult(first, second);
-            await().until(() -> third.exit().isDone());
+            await().atMost(TestJob.TIMEOUT).until(() -> third.exit().isDone());
             assertThat(third.exitCode()).isZero();
             assertThat(third.output())
                     .contains("no place for it any more: the test has no use")
@@ -130,7 +130,7 @@ class ElasticRuntimeIT {
             TestRankProcess faulty = job.start("throw@4");
             TestRankProcess third = job.start();
             job.awaitResult(first, third);
-            await().until(() -> faulty.exit().isDone());
+            await().atMost(TestJob.TIMEOUT).until(() -> faulty.exit().isDone());
             assertThat(faulty.exitCode()).isEqualTo(1);
             assertThat(faulty.output()).contains("this program has a fault");
             assertThat(first.output())

@@ -33,6 +33,7 @@ class EncryptionIT {
         private Worker() {}
 
         public static void main(String[] args) {
+            System.out.println("begun");
             CallResult.report(
                     "run",
                     () -> {
@@ -78,14 +79,16 @@ class EncryptionIT {
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class)
                         .servedBy(RendezvousHost.RANK0)
-                        .with(Options.START_TIMEOUT, "5")
+                        .with(0, Options.START_TIMEOUT, "5")
                         .with(Options.TLS, tls.equals("0") ? "1" : "0")
                         .with(1, Options.TLS, tls);
         String there =
                 tls.equals("0") ? "encrypts, while %s is off" : "does not encrypt, while %s is on";
         String here =
                 tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
-        try (TestJob testJob = plan.start()) {
+        try (TestJob testJob = plan.prepare()) {
+            testJob.start(1).awaitLine("begun");
+            testJob.start(0); // last, because it waits for 5 s only
             testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             CallResult callResult = testJob.rank(1).callResult("run");
             assertThat(callResult.type()).isEqualTo("ConfigurationException");

@@ -1,6 +1,7 @@
 package org.horovod4j.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.Hvd;
 import org.horovod4j.ReduceOp;
@@ -10,6 +11,8 @@ import org.horovod4j.testsupport.TestJvm;
 import org.junit.jupiter.api.Test;
 
 import sun.misc.Signal;
+
+import java.time.Duration;
 
 /// A signal makes a rank of a job that hangs log the state of all ranks.
 class StateSignalIT {
@@ -40,16 +43,32 @@ class StateSignalIT {
         testJob.rank(rank).signal("URG");
     }
 
+    /// Signals a rank until it logs these words: rank 0 may submit after the first signal.
+    private static void askUntilLogged(TestJob testJob, int rank, String words) {
+        await("rank " + rank + " logs '" + words + "'")
+                .atMost(TestJob.TIMEOUT)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(500))
+                .until(
+                        () -> {
+                            boolean logged = testJob.rank(rank).output().contains(words);
+                            if (!logged) {
+                                ask(testJob, rank);
+                            }
+                            return logged;
+                        });
+    }
+
     @Test
     void signalledRankLogsStateOfAllRanks() throws Exception {
         try (TestJob testJob = TestJobPlan.of(2, Worker.class).start()) {
             testJob.awaitLine("ready");
-            ask(testJob, 1);
-            testJob.rank(1).awaitWords("SIGURG received; the state of all ranks:");
-            testJob.rank(1).awaitWords("allreduce of 'weights' is missing on rank 1");
+            askUntilLogged(testJob, 1, "allreduce of 'weights' is missing on rank 1");
+            testJob.rank(1)
+                    .awaitWords("has nothing in flight: its program is doing something else");
             assertThat(testJob.rank(1).output())
-                    .containsPattern("process set 0, .*has in flight allreduce of 'weights'")
-                    .contains("has nothing in flight: its program is doing something else");
+                    .contains("SIGURG received; the state of all ranks:")
+                    .containsPattern("process set 0, .*has in flight allreduce of 'weights'");
             assertThat(testJob.rank(0).output()).doesNotContain("SIGURG");
             testJob.rank(1).sendSignal();
             testJob.awaitSuccess();
@@ -60,8 +79,7 @@ class StateSignalIT {
     void previousSignalHandlerIsStillCalled() throws Exception {
         try (TestJob testJob = TestJobPlan.of(2, Worker.class, "own handler").start()) {
             testJob.awaitLine("ready");
-            ask(testJob, 0);
-            testJob.rank(0).awaitWords("allreduce of 'weights' is missing on rank 1");
+            askUntilLogged(testJob, 0, "allreduce of 'weights' is missing on rank 1");
             testJob.rank(0).awaitLine("mine too");
             testJob.rank(1).sendSignal();
             testJob.awaitSuccess();

@@ -111,7 +111,8 @@ class UnauthenticatedConnectionsIT {
                         .servedBy(RendezvousHost.RANK0);
         try (TestJob testJob = plan.prepare()) {
             TestRankProcess first = testJob.start(0);
-            await().until(() -> TcpSockets.of(first.pid()).listening().size() == 2);
+            await().atMost(TestJob.TIMEOUT)
+                    .until(() -> TcpSockets.of(first.pid()).listening().size() == 2);
             int threads = threadCount(first);
             try (Flood flood = new Flood(portsOf(List.of(first)), 5_000)) {
                 flood.fill();

@@ -16,6 +16,7 @@ import org.horovod4j.security.SecureConnection;
 import org.horovod4j.security.SocketSettings;
 import org.horovod4j.spi.RankDeparture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -33,6 +34,7 @@ import java.util.concurrent.Future;
 /// How the ranks of a running job learn that one is lost.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
+@Timeout(120)
 final class PeerLossIT {
     private final Protection protection;
 
@@ -118,13 +120,13 @@ final class PeerLossIT {
     void silentRankIsDeclaredLostAndNotified() throws Exception {
         try (RendezvousTestRanks ranks =
                 new RendezvousTestRanks(
-                        protection, 3, Duration.ofSeconds(2), RendezvousTestRanks.LONG)) {
+                        protection, 3, Duration.ofSeconds(4), RendezvousTestRanks.LONG)) {
             ThreeRanks world = new ThreeRanks(ranks);
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take())
                         .isEqualTo(
-                                new RankDeparture(2, "host2", "silent for 2 s", false, Map.of()));
+                                new RankDeparture(2, "host2", "silent for 4 s", false, Map.of()));
             }
             assertThat(world.raw.receive())
                     .isInstanceOfSatisfying(

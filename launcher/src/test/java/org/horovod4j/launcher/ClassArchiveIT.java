@@ -173,7 +173,7 @@ class ClassArchiveIT {
                             List.of("taskset", "-c", "0"),
                             Map.of("HOROVOD_CLASS_ARCHIVES", archives.toString()),
                             words)) {
-                assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
+                assertThat(launcher.exitCode(Duration.ofMinutes(3))).as(launcher.stderr()).isZero();
                 assertThat(launcher.stdout().lines())
                         .filteredOn(
                                 line ->

@@ -34,7 +34,7 @@ class ElasticDiscoveryIT {
             setHosts("127.0.0.1:2");
             int later = run.generationStarts().getLast().step() + 1;
             run.awaitStep(later, 2);
-            await().until(() -> run.launcher().stderr().contains("generation 2: 2 workers"));
+            run.awaitError("generation 2: 2 workers");
             run.finish(2);
             assertThat(run.launcher().stderr())
                     .contains(
@@ -113,11 +113,12 @@ class ElasticDiscoveryIT {
                         "touch %s; sleep 1011".formatted(asked),
                         "echo",
                         "started")) {
-            await().until(() -> Files.exists(asked));
+            await().atMost(ElasticRun.TIMEOUT).until(() -> Files.exists(asked));
             launcher.signal("INT");
             assertThat(launcher.exitCode()).as(launcher.stderr()).isEqualTo(130);
             assertThat(launcher.stdout()).isEmpty();
-            await().until(() -> Processes.withCommandLine("sleep\0001011\0").isEmpty());
+            await().atMost(ElasticRun.TIMEOUT)
+                    .until(() -> Processes.withCommandLine("sleep\0001011\0").isEmpty());
         }
     }
 
@@ -131,7 +132,8 @@ class ElasticDiscoveryIT {
                                 + script("cat %s; [ -e %s ] && sleep 1012"))) {
             run.awaitStep(3, 2);
             Files.createFile(folder.resolve("hang"));
-            await().until(() -> !Processes.withCommandLine("sleep\0001012\0").isEmpty());
+            await().atMost(ElasticRun.TIMEOUT)
+                    .until(() -> !Processes.withCommandLine("sleep\0001012\0").isEmpty());
             run.launcher().signal("KILL");
             run.assertNothingLeft();
         }

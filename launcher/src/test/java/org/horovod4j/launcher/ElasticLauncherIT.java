@@ -36,10 +36,11 @@ class ElasticLauncherIT {
     @ValueSource(ints = 2)
     @SlowCases("0")
     void killedWorkerIsReplaced(int victim) throws Exception {
-        try (ElasticRun run = ElasticRun.train(signals, "-np 3 --min-np 2")) {
+        try (ElasticRun run = ElasticRun.train(signals, "-np 3 --min-np 2", "hold:3:start:0")) {
             run.awaitStep(5, 3);
             run.signal("KILL", victim);
             run.awaitStep(6, 2);
+            signals.release(3);
             run.awaitError("generation 2");
             run.finish(3);
             assertThat(run.launcher().stderr())
@@ -82,10 +83,13 @@ class ElasticLauncherIT {
         Path trace = folder.resolve("trace.json");
         try (ElasticRun run =
                 ElasticRun.train(
-                        signals, "-np 2 --min-np 1 --autotune --timeline-filename " + trace)) {
+                        signals,
+                        "-np 2 --min-np 1 --autotune --timeline-filename " + trace,
+                        "hold:2:start:0")) {
             run.awaitStep(5, 2);
             run.signal("KILL", 1);
             run.awaitStep(6, 1);
+            signals.release(2);
             run.awaitError("generation 2");
             run.finish(2);
         }
@@ -137,10 +141,13 @@ class ElasticLauncherIT {
 
     @Test
     void stoppedWorkerIsKilledAndReplaced() throws Exception {
-        try (ElasticRun run = ElasticRun.train(signals, "-np 2 --min-np 1 --heartbeat-timeout 4")) {
+        try (ElasticRun run =
+                ElasticRun.train(
+                        signals, "-np 2 --min-np 1 --heartbeat-timeout 4", "hold:2:start:0")) {
             run.awaitStep(3, 2);
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
+            signals.release(2);
             run.awaitError("generation 2: 2 workers");
             run.finish(2);
             assertThat(run.launcher().stderr())

@@ -107,9 +107,14 @@ class FailureIT {
         // Rank 1 waits for the exit of rank 0. It would print "asked" if it got a signal before.
         String program =
                 """
-                if [ $HOROVOD_RANK = 0 ]; then echo $$ >"$0/new"; mv "$0/new" "$0/pid"; exit 1; fi
+                if [ $HOROVOD_RANK = 0 ]; then
+                    echo $$ >"$0/new"; mv "$0/new" "$0/pid"
+                    until [ -e "$0/ready" ]; do sleep 0.02; done
+                    exit 1
+                fi
                 trap 'echo asked' TERM
                 until [ -e "$0/pid" ]; do sleep 0.02; done
+                touch "$0/ready"
                 while kill -0 $(cat "$0/pid"); do sleep 0.02; done
                 echo lost a peer; exit 1""";
         try (LauncherProcess launcher =
@@ -120,15 +125,20 @@ class FailureIT {
     }
 
     @Test
-    void remainingSurvivorsGetSigtermThenSigkill() throws Exception {
+    void remainingSurvivorsGetSigtermThenSigkill(@TempDir Path folder) throws Exception {
         String program =
                 """
-                if [ $HOROVOD_RANK = 0 ]; then exit 1; fi
+                if [ $HOROVOD_RANK = 0 ]; then
+                    until [ -e "$0/ready" ]; do sleep 0.02; done
+                    exit 1
+                fi
                 echo job=$HOROVOD_JOB_ID
                 trap 'echo asked' TERM
+                touch "$0/ready"
                 while :; do sleep 0.1; done""";
         try (LauncherProcess launcher =
-                LauncherProcess.start("-np", "2", "--verbose", "sh", "-c", program)) {
+                LauncherProcess.start(
+                        "-np", "2", "--verbose", "sh", "-c", program, folder.toString())) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stdout()).contains("[1]<stdout>:asked");
             assertThat(launcher.stderr()).contains("killed by signal 9 (SIGKILL)");

@@ -83,6 +83,7 @@ record FakeSsh(Path folder) {
         return String.join(
                 " ",
                 TestJvm.JAVA,
+                TestJvm.NO_PERFORMANCE_DATA,
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
                 TestJvm.CLASS_PATH,

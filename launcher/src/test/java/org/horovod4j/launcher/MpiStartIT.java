@@ -23,7 +23,7 @@ class MpiStartIT {
     @TempDir Path folder;
 
     private LauncherProcess start(String script, String... command) throws IOException {
-        return start(1, script, command);
+        return start(3, script, command);
     }
 
     private LauncherProcess start(int startTimeout, String script, String... command)
@@ -50,8 +50,8 @@ class MpiStartIT {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .startsWith(
-                            "horovodrun: 1 of 1 ranks had not started within the start timeout of 1 s,"
-                                    + " so mpirun was ended\n")
+                            "horovodrun: 1 of 1 ranks had not started within the start timeout"
+                                    + " of 3 s, so mpirun was ended\n")
                     .contains("with 'hostname' for the program", "Raise --start-timeout");
             String job = launcher.awaitOutput("job=(\\S+)", 1).getFirst();
             assertThat(Processes.ofJob(job)).isEmpty();
@@ -94,7 +94,7 @@ class MpiStartIT {
 
     @Test
     void mpirunEndingBeforeRanksStartIsReported() throws Exception {
-        try (LauncherProcess launcher = start("echo no such host >&2; exit 213\n", "true")) {
+        try (LauncherProcess launcher = start(60, "echo no such host >&2; exit 213\n", "true")) {
             assertThat(launcher.exitCode()).isEqualTo(213);
             assertThat(launcher.stderr())
                     .isEqualTo(

@@ -26,6 +26,17 @@ class RemoteEndIT {
 
     @Test
     void firstFailureIsReportedWithLastErrorLines() throws Exception {
+        String program =
+                """
+                echo job=$HOROVOD_JOB_ID
+                case $HOROVOD_RANK in
+                    0) touch "$0" ;;
+                    3)
+                        until [ -e "$0" ]; do sleep 0.02; done
+                        echo disk full >&2
+                        exit 3 ;;
+                esac
+                exec sleep 1000""";
         try (LauncherProcess launcher =
                 ssh.start(
                         "-np",
@@ -34,8 +45,8 @@ class RemoteEndIT {
                         "far1.invalid:2,far2.invalid:2",
                         "sh",
                         "-c",
-                        "echo job=$HOROVOD_JOB_ID; [ $HOROVOD_RANK != 3 ] || { echo disk full >&2;"
-                                + " exit 3; }; exec sleep 1000")) {
+                        program,
+                        ssh.folder().resolve("ready").toString())) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .contains("First to fail was rank 3 on far2.invalid", "exit code 3")

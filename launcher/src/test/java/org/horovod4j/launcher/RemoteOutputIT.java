@@ -60,14 +60,14 @@ class RemoteOutputIT {
         Path out = ssh.folder().resolve("out");
         run(
                 shell(
-                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 6; wc -c; } >\"$0\"",
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 10; wc -c; } >\"$0\"",
                         out,
                         "-np",
                         "1",
                         "-H",
                         "far.invalid:1",
                         "--heartbeat-timeout",
-                        "3",
+                        "5",
                         "sh",
                         "-c",
                         "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'"));
@@ -130,6 +130,7 @@ class RemoteOutputIT {
                                 script,
                                 file.toString(),
                                 TestJvm.JAVA,
+                                TestJvm.NO_PERFORMANCE_DATA,
                                 "-XX:TieredStopAtLevel=1",
                                 "-cp",
                                 TestJvm.CLASS_PATH,

@@ -12,7 +12,7 @@ class StallStackIT {
                 LauncherProcess.start(
                         TestCommands.job(
                                 "-np 2 --stall-check-warning-time-seconds 1"
-                                        + " --stall-check-shutdown-time-seconds 2",
+                                        + " --stall-check-shutdown-time-seconds 5",
                                 SleepingRank.class))) {
             assertThat(launcher.exitCode()).isEqualTo(HorovodRun.FAILURE);
             assertThat(launcher.stderr())

@@ -14,6 +14,7 @@ import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
 import org.horovod4j.security.SecureConnection;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -30,9 +31,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 /// Tests workers and registry over real sockets.
 @ParameterizedClass(name = "{0}")
 @EnumSource(Protection.class)
+@Timeout(60)
 final class WorkerRegistryTest {
     private static final Duration LONG = Duration.ofSeconds(30);
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT = Duration.ofSeconds(2);
 
     private final Secret secret;
     private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
@@ -200,7 +202,7 @@ final class WorkerRegistryTest {
                     RegistryMessageCodec.INSTANCE.encode(new RegistryMessage.Ready(3, -1, "")),
                     out);
             assertThat(events.take()).isEqualTo("ready 3 from -1 ''");
-            assertThat(events.take()).isEqualTo("lost 3: silent for 0.3 s");
+            assertThat(events.take()).isEqualTo("lost 3: silent for 2 s");
         }
     }
 

@@ -210,7 +210,7 @@ class HvdSparkIT {
                                     HvdSpark.ranks(spark, 2)
                                             .output(lines::add)
                                             .execute(HvdSparkIT::waitForEver));
-            await().until(() -> lines.size() == 2);
+            await().atMost(Duration.ofMinutes(1)).until(() -> lines.size() == 2);
 
             spark.sparkContext().cancelAllJobs();
 
@@ -239,7 +239,7 @@ class HvdSparkIT {
                                         }
                                     }
                                 });
-        await().until(() -> lines.size() == 2);
+        await().atMost(Duration.ofMinutes(1)).until(() -> lines.size() == 2);
 
         driver.interrupt();
 

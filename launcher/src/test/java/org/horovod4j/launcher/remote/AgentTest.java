@@ -82,7 +82,7 @@ class AgentTest {
     void streamHeldOpenByAnotherProcessIsKeptUntilDrained() throws Exception {
         Path pid = folder.resolve("pid");
         // The JDK closes the streams of an exited process if no thread reads them yet.
-        start(0, "setsid sleep 1000 2>/dev/null & echo $! > %s; sleep 1".formatted(pid));
+        start(0, "setsid sleep 1000 2>/dev/null & echo $! > %s; sleep 2".formatted(pid));
         AgentMessage.FromAgent ended = awaitMessage(AgentMessage.Exited.class);
         assertThat(ended).isEqualTo(new AgentMessage.Exited(0, 0));
         launcher.send(new AgentMessage.Forget(0));

@@ -177,6 +177,7 @@ class DjlEstimatorIT {
         Process process =
                 new ProcessBuilder(
                                 TestJvm.JAVA,
+                                TestJvm.NO_PERFORMANCE_DATA,
                                 "--enable-native-access=ALL-UNNAMED",
                                 "-Dai.djl.offline=true",
                                 "-cp",

@@ -94,6 +94,7 @@ class TrainingIT {
         List<String> command =
                 List.of(
                         ProcessHandle.current().info().command().orElse("java"),
+                        TestJvm.NO_PERFORMANCE_DATA,
                         "--enable-native-access=ALL-UNNAMED",
                         "-Dai.djl.offline=true",
                         "-cp",
