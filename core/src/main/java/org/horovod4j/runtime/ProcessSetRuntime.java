@@ -28,6 +28,7 @@ import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.RankInfo;
 import org.horovod4j.spi.Tuning;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.HostControlLinks;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Links;
@@ -106,8 +107,9 @@ final class ProcessSetRuntime {
                         .orElse(Runtime.getRuntime().availableProcessors());
         int hostRanks = context.topology().localSize(); // of all process sets
         boolean oversubscribed = hostRanks > cores;
-        ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks());
-        IdleStrategy idleStrategy = new IdleStrategy(state, context.clock(), oversubscribed);
+        CachedClock clock = new CachedClock(context.clock());
+        ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks(), clock);
+        IdleStrategy idleStrategy = new IdleStrategy(state, clock, oversubscribed);
 
         PointToPoint data = null;
         HostControlLinks control = null;
@@ -194,7 +196,7 @@ final class ProcessSetRuntime {
                                     context.settings().tuning(),
                                     recorder,
                                     activities,
-                                    context.clock()),
+                                    clock),
                             stepListener(context, autotuner, set, coordinator),
                             explain);
             return new ProcessSetRuntime(
@@ -276,14 +278,14 @@ final class ProcessSetRuntime {
                 });
     }
 
-    /// Lets the autotuner watch the steps of the set of all ranks and change its tuning.
-    private static CycleAgent.StepListener stepListener(
+    /// Lets the autotuner, if there is one, watch the steps of the set of all ranks and change its tuning.
+    private static CycleAgent.@Nullable StepListener stepListener(
             RankContext context,
             @Nullable Autotuner autotuner,
             RankSet set,
             @Nullable Coordinator coordinator) {
         if (autotuner == null || coordinator == null || set.id() != 0) {
-            return (_, _) -> false;
+            return null;
         }
         // It may begin with the result of an earlier run or generation.
         if (!autotuner.current().equals(context.settings().tuning())) {

@@ -119,7 +119,9 @@ public final class IdleStrategy implements AutoCloseable {
     /// Whether the following waits are in the background, beside a program that computes.
     public void setBackground(boolean background) {
         reset();
-        this.background = background;
+        if (this.background != background) { // a read costs less than a write
+            this.background = background;
+        }
         prepareWait();
     }
 

@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.controller;
 
 import org.horovod4j.HorovodException;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.Liveness;
 import org.jspecify.annotations.Nullable;
 
@@ -12,23 +13,27 @@ public final class ProcessSetState implements Liveness {
     private final WorldState world;
     private final int processSet;
     private final List<Integer> ranks;
+    private final CachedClock clock;
 
     /// The number of the last completed batch, written by the thread that runs batches. Batch 0 is
     /// the start, when ranks measure their links. A decision that an operation fails, or that all
     /// ranks have joined, counts as a batch.
     private volatile long completed = -1;
 
-    /// When it completed, by [System#nanoTime]; published by the field above.
-    private long completedNanos = System.nanoTime();
+    /// When it completed; published by the field above.
+    private long completedNanos;
 
     private volatile @Nullable HorovodException closed;
     private Runnable waitHook = () -> {};
 
     /// @param ranks of the process set, as job ranks
-    public ProcessSetState(WorldState world, int processSet, List<Integer> ranks) {
+    public ProcessSetState(
+            WorldState world, int processSet, List<Integer> ranks, CachedClock clock) {
         this.world = world;
         this.processSet = processSet;
         this.ranks = List.copyOf(ranks);
+        this.clock = clock;
+        this.completedNanos = clock.nanoTime();
         world.register(processSet, this);
     }
 
@@ -39,7 +44,7 @@ public final class ProcessSetState implements Liveness {
 
     /// Records that batch `number` is complete on this rank.
     public void complete(long number) {
-        completedNanos = System.nanoTime();
+        completedNanos = clock.cachedNanos();
         completed = number;
     }
 
@@ -51,7 +56,7 @@ public final class ProcessSetState implements Liveness {
     /// Nanoseconds since the last batch completed, or since the start.
     public long idleNanos() {
         long _ = completed; // read first, so that the time is at least that of this batch
-        return System.nanoTime() - completedNanos;
+        return clock.nanoTime() - completedNanos;
     }
 
     /// Ends all waits with `reason`: the process set is removed, or the rank leaves.

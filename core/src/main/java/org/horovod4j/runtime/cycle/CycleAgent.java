@@ -12,7 +12,7 @@ import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.DeviceEvent;
-import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.LinkParker;
 import org.horovod4j.transport.OutOfLineCall;
@@ -56,7 +56,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final int processSet;
     private final Recorder recorder;
     private final DeviceDispatcher deviceDispatcher;
-    private final Clock clock;
+    private final CachedClock clock;
     private final Function<Throwable, HorovodException> explain;
     private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
     private final CycleThread cycleThread;
@@ -78,13 +78,13 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Creates an agent. Its thread starts when it is first needed.
     ///
     /// @param threadFactory creates thread `hvd-cycle`
-    /// @param stepListener receives each step of a locked plan
+    /// @param stepListener receives each step of a locked plan; null if there is none
     /// @param explain reports a failure to the other ranks, and returns the exception for this
     ///     program
     public CycleAgent(
             ThreadFactory threadFactory,
             ProcessSetContext context,
-            StepListener stepListener,
+            @Nullable StepListener stepListener,
             Function<Throwable, HorovodException> explain) {
         this.state = context.state();
         this.processSet = context.processSet();

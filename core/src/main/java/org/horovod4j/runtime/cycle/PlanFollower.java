@@ -44,7 +44,7 @@ final class PlanFollower {
     private final Clock clock;
     private final BatchRunner batchRunner;
     private final Consumer<RankMessage> coordinator;
-    private final StepListener stepListener;
+    private final @Nullable StepListener stepListener;
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
     private final CompletedEntries completedEntries = new CompletedEntries();
 
@@ -109,7 +109,7 @@ final class PlanFollower {
             TensorQueue queue,
             BatchRunner batchRunner,
             Consumer<RankMessage> coordinator,
-            StepListener stepListener) {
+            @Nullable StepListener stepListener) {
         this.processSet = context.processSet();
         this.queue = queue;
         this.state = context.state();
@@ -173,17 +173,23 @@ final class PlanFollower {
         } finally {
             inPlan = false;
         }
-        stepBytes += batch.byteSize();
         boolean stepEnds = queue.advance(completedEntries);
         completedEntries.completeAll();
-        if (stepEnds) {
-            long now = clock.nanoTime();
-            if (stepListener.onStep(stepBytes, now - stepNanos)) {
-                queue.deviate(Deviation.REQUESTED);
+        if (stepListener != null) {
+            stepBytes += batch.byteSize();
+            if (stepEnds) {
+                endStep(stepListener);
             }
-            stepBytes = 0;
-            stepNanos = now;
         }
+    }
+
+    private void endStep(StepListener listener) {
+        long now = clock.nanoTime();
+        if (listener.onStep(stepBytes, now - stepNanos)) {
+            queue.deviate(Deviation.REQUESTED);
+        }
+        stepBytes = 0;
+        stepNanos = now;
     }
 
     private Plan plan() {

@@ -8,7 +8,7 @@ import org.horovod4j.runtime.timeline.ActivityLog;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.Tuning;
-import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Link;
 import org.jspecify.annotations.Nullable;
@@ -45,4 +45,4 @@ public record ProcessSetContext(
         Tuning tuning,
         Recorder recorder,
         ActivityLog activities,
-        Clock clock) {}
+        CachedClock clock) {}

@@ -5,7 +5,7 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
-import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.CachedClock;
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -23,11 +23,7 @@ final class TensorQueue {
     private final ReentrantLock lock = new ReentrantLock();
 
     private final TensorTable table = new TensorTable();
-    private final Clock clock;
-
-    /// A recent time, for the entries. With many small tensors, reading the clock for each would
-    /// cost a tenth of a step.
-    private long cachedNanos;
+    private final CachedClock clock;
 
     /// Entries to request from the coordinator: those without a place in a locked plan.
     private List<TensorEntry<?>> toRequest = new ArrayList<>();
@@ -35,7 +31,10 @@ final class TensorQueue {
     private @Nullable Plan plan;
     private volatile @Nullable TensorEntry<Integer> joinOrFailStep;
     private @Nullable HorovodException closed;
-    private Deviation deviation = Deviation.NONE;
+
+    /// Written under the lock.
+    private volatile Deviation deviation = Deviation.NONE;
+
     private long segment;
 
     /// The number of entries submitted so far.
@@ -43,7 +42,7 @@ final class TensorQueue {
 
     private volatile boolean completionObserved;
 
-    TensorQueue(Clock clock) {
+    TensorQueue(CachedClock clock) {
         this.clock = clock;
     }
 
@@ -91,7 +90,7 @@ final class TensorQueue {
     }
 
     private boolean enqueue(TensorEntry<?> tensorEntry) {
-        tensorEntry.submitted(++submitted, segment, cachedNanos);
+        tensorEntry.submitted(++submitted, segment, clock.cachedNanos());
         Plan locked = plan;
         if (locked != null && table.place(tensorEntry)) {
             return locked.ready() != null;
@@ -181,7 +180,7 @@ final class TensorQueue {
     private void beforeSubmit() {
         checkOpen();
         if (table.inFlight() == 0) { // the cached time may be old
-            cachedNanos = clock.nanoTime();
+            long _ = clock.nanoTime();
         }
         if (completionObserved) {
             completionObserved = false;
@@ -391,24 +390,14 @@ final class TensorQueue {
 
     /// Whether and why this rank must leave the plan.
     Deviation deviation() {
-        lock.lock();
-        try {
-            return deviation;
-        } finally {
-            lock.unlock();
-        }
+        return deviation;
     }
 
     /// Like [#hasWork], and updates the cached time. Called every few milliseconds while operations
     /// are in flight.
     boolean pollForWork() {
-        lock.lock();
-        try {
-            cachedNanos = clock.nanoTime();
-            return hasWork();
-        } finally {
-            lock.unlock();
-        }
+        long _ = clock.nanoTime();
+        return hasWork();
     }
 
     /// Whether the thread that drives the cycle has something to do.

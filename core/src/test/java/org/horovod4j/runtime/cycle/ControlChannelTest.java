@@ -13,6 +13,7 @@ import org.horovod4j.runtime.message.RankMessage;
 import org.horovod4j.runtime.message.Request;
 import org.horovod4j.runtime.message.TestRequests;
 import org.horovod4j.spi.Tuning;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.IdleStrategy;
 import org.horovod4j.transport.Link;
 import org.horovod4j.transport.Links;
@@ -103,7 +104,8 @@ class ControlChannelTest {
                 new ControlChannel(
                         new ControlLinks(new LinksToBusyRank()::link, 0, 2),
                         coordinator,
-                        new ProcessSetState(new WorldState(), 0, List.of(0, 1)),
+                        new ProcessSetState(
+                                new WorldState(), 0, List.of(0, 1), new CachedClock(clock)),
                         new IdleStrategy(() -> {}, clock, false),
                         clock,
                         handled::add);

@@ -11,6 +11,7 @@ import org.horovod4j.runtime.message.TestRequests;
 import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.CompositeCall;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.ManualClock;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +23,7 @@ import java.util.stream.Stream;
 
 class TensorQueueTest {
     private final ManualClock clock = new ManualClock();
-    private final TensorQueue queue = new TensorQueue(clock);
+    private final TensorQueue queue = new TensorQueue(new CachedClock(clock));
     private final Plan plan = new Plan(1, List.of(List.of(sum("a"), sum("b")), List.of(sum("c"))));
 
     private final TensorEntry.ProgressEngine progressEngine =
