@@ -14,9 +14,9 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     private static final double LINK_SHARING_FACTOR = 1.6;
 
     /// With four ranks only two pairs exchange at a time. Measured between four hosts, assumed for three.
-    private static final double FEW_RANKS_SHARING_FACTOR = 1.2;
+    private static final double SMALL_SIZE_SHARING_FACTOR = 1.2;
 
-    private static final int FEW_RANKS = 4;
+    private static final int MAX_SMALL_SIZE = 4;
 
     /// `2(n - 1)` steps with `1/n` of the tensor each.
     double ring(int size, long bytes) {
@@ -29,7 +29,7 @@ public record CostModel(double latencyNanos, double nanosPerByte) {
     double halvingDoubling(int size, long bytes) {
         int power = Integer.highestOneBit(size);
         double steps = 2.0 * log2(power);
-        double sharing = size <= FEW_RANKS ? FEW_RANKS_SHARING_FACTOR : LINK_SHARING_FACTOR;
+        double sharing = size <= MAX_SMALL_SIZE ? SMALL_SIZE_SHARING_FACTOR : LINK_SHARING_FACTOR;
         double each = 2.0 * (power - 1) / power * bytes * nanosPerByte * sharing;
         return steps * latencyNanos + each + foldCost(size, bytes);
     }

@@ -34,8 +34,8 @@ public interface Backend extends AutoCloseable {
     /// @throws org.horovod4j.HorovodException the error, in the words of the library
     void check();
 
-    /// Ends all work, complete or not, because a rank is lost (`ncclCommAbort`). Nothing must wait for
-    /// other ranks some seconds later. Later collectives throw. Returns soon.
+    /// Ends all work, complete or not, because a rank is lost (`ncclCommAbort`). A few seconds
+    /// later no work waits for other ranks. Later collectives throw. Returns soon.
     void abort();
 
     /// Frees what the backend holds. Its work is complete, or [#abort] was called.

@@ -2,8 +2,7 @@ package org.horovod4j.spi;
 
 import java.util.List;
 
-/// The ranks that a backend connects, as they see each other on the host: what a library such as NCCL needs
-/// to start.
+/// Lets the ranks of a backend exchange bytes and wait for each other on the CPU, for example to start NCCL.
 ///
 /// Only for use inside [DeviceBackendProvider#create] or [HostBackendProvider#create], and the collectives
 /// of the backend, on the thread that calls them. All ranks are in the same call then, so all make the same

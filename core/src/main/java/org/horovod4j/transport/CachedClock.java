@@ -3,11 +3,13 @@ package org.horovod4j.transport;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/// A clock that also returns the time of its last reading. That is enough where some milliseconds do not
-/// matter: reading the system's clock takes as long as a tenth of a small operation.
+/// A clock that keeps the time of its last reading, for times that need not be exact: a reading takes a
+/// tenth of the time of a small operation.
 ///
-/// All parts of a process set share one. They read it when a program submits to an idle process set, and
-/// while ranks wait for each other. In between, a rank only copies and adds.
+/// All parts of a process set share one. They read it when a program submits to an idle process set, at
+/// each poll of thread `hvd-cycle`, at least every 20 ms while a rank waits for others, and after each
+/// batch that the coordinator has decided on. So the kept time is old by the time that a batch of a plan
+/// computes, or by 20 ms. It is never in the future, but two threads may set it in the wrong order.
 public final class CachedClock implements Clock {
     private static final VarHandle CACHED;
 

@@ -281,6 +281,10 @@ class FusedCollectivesIT {
                 .isEqualTo(Long.MAX_VALUE);
         assertThat(reproducibleFusionBytes(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.TREE))
                 .isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void reproducibleFusionEndsWhereARingBegins() {
         assertThat(reproducibleFusionBytes(new Layout(3, 3, Transport.LOCAL), AllreduceChoice.RING))
                 .isZero();
         assertThat(reproducibleFusionBytes(new Layout(4, 4, Transport.LOCAL), AllreduceChoice.AUTO))

@@ -36,7 +36,8 @@ import java.util.List;
 /// before are copied up on another. The other collectives copy everything down, and then up, through
 /// pinned memory too; only the results of allgather and alltoall come in memory of the CPU backend.
 ///
-/// The calling thread waits for copies and ranks. Only the last copy up of an allreduce runs on.
+/// The calling thread waits for copies down and for ranks. When an allreduce returns, its last copies up
+/// may still run.
 public final class StagedBackend
         implements DeviceBackend,
                 Backend.SupportsAllreduce,
@@ -50,8 +51,8 @@ public final class StagedBackend
     /// Large enough for full speed of the copies, small enough for the caches of the CPU.
     static final long CHUNK_BYTES = 4L * 1024 * 1024;
 
-    /// The most chunks in flight. Ranks that share a device take turns on it: the more chunks are copied in
-    /// a turn, the fewer turns an allreduce needs. Locked pages cannot be used by other processes: 64 MiB
+    /// The most chunks in flight. Ranks that share a device get time slices of it: the more chunks are copied
+    /// in one, the fewer time slices an allreduce needs. Locked pages cannot be used by other processes: 64 MiB
     /// of them at most.
     static final int MAX_SLOTS = 16;
 

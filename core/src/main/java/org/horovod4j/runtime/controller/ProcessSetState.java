@@ -44,6 +44,12 @@ public final class ProcessSetState implements Liveness {
 
     /// Records that batch `number` is complete on this rank.
     public void complete(long number) {
+        long _ = clock.nanoTime();
+        completeInPlan(number);
+    }
+
+    /// The same for a batch of a locked plan, without reading the clock.
+    public void completeInPlan(long number) {
         completedNanos = clock.cachedNanos();
         completed = number;
     }

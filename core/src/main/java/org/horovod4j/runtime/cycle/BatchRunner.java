@@ -69,7 +69,7 @@ final class BatchRunner {
         } else {
             run(batch, stamp(planNumber, number), size);
         }
-        state.complete(number);
+        state.completeInPlan(number);
     }
 
     private void run(Batch batch, long batchStamp, int batchDivisor) {

@@ -393,8 +393,8 @@ final class TensorQueue {
         return deviation;
     }
 
-    /// Like [#hasWork], and updates the cached time. Called every few milliseconds while operations
-    /// are in flight.
+    /// Like [#hasWork], and reads the clock for later entries. Called every few milliseconds while
+    /// operations are in flight and no thread drives.
     boolean pollForWork() {
         long _ = clock.nanoTime();
         return hasWork();

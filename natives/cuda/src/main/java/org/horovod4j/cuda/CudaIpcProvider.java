@@ -21,8 +21,8 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
     /// stay: 384 MiB of device memory in all. Adasum takes more for larger tensors.
     private static final long MAX_ROUND_BYTES = 16L * 1024 * 1024;
 
-    /// Longer than a survivor takes batches as valid after a loss, which is a second; shorter than the two
-    /// seconds that a backend waits when it is closed.
+    /// Longer than the second after a loss in which a survivor still accepts results (`BackendMonitor`);
+    /// shorter than the two seconds that a backend waits when it is closed.
     private static final Duration ABORT_TIMEOUT = Duration.ofMillis(1600);
 
     private static final String NAME = "CUDA_IPC";

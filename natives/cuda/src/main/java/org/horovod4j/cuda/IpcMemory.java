@@ -41,7 +41,7 @@ final class IpcMemory {
     /// The most data of a round.
     private final long maxRoundBytes;
 
-    /// All that were created. The monitor of this object ends the waits of all.
+    /// All that were created. [#abort] ends the waits of all of them.
     private final List<SharedStages> stages = new CopyOnWriteArrayList<>();
 
     /// The largest ones for rounds of at most `maxRoundBytes`.

@@ -27,12 +27,12 @@ import java.util.stream.IntStream;
 /// ```
 ///
 /// One stream writes and another one reads, so what a rank writes does not wait for what it reads. Ranks that
-/// share a GPU take turns on it: in its turn a rank writes the data of several rounds, and reads those
-/// of the others. If each round waited for the one before, each would cost a turn.
+/// share a GPU get time slices of it: in one a rank writes the data of several rounds, and reads those
+/// of the others. If each round waited for the one before, each would cost a time slice.
 ///
-/// Ranks wait for each other's work on the device, and not on the CPU. Behind its slots a stage has
-/// sequence numbers for each rank: those of the rounds that this rank has written, and of those that it has
-/// read. A stream writes one, and a stream of the stage's rank waits for it. Unlike for an event, the wait may
+/// Ranks wait for each other's work on the device, and not on the CPU. After its slots a stage has
+/// two sequence numbers for each rank and round: that the rank has written it, and that it has read it. A
+/// stream of that rank writes them, and the streams of the stage's owner wait for them. Unlike for an event, the wait may
 /// be launched first, so a round needs no barrier on the host; and it can be ended.
 ///
 /// Behind the sequence numbers a stage has a byte for each rank. A rank sets its byte in the stages of the
