@@ -1,5 +1,6 @@
 package org.horovod4j.runtime.controller;
 
+import org.horovod4j.ConfigurationException;
 import org.horovod4j.HorovodException;
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
@@ -170,7 +171,7 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
     HorovodException explain(HorovodException seen, List<Integer> ranks, Duration timeout) {
         awaitLossReport(timeout);
         RankDeparture known = causeOf(seen, ranks);
-        if (known != null) {
+        if (known != null && !hasSameReason(known, seen)) {
             return blocked(known);
         }
         return seen instanceof LinkBrokenException broken
@@ -180,6 +181,13 @@ public final class WorldState implements Liveness, ControlPlane.Listener {
                         "rank %d is lost: %s".formatted(broken.peer(), broken.getMessage()),
                         broken)
                 : seen;
+    }
+
+    /// Whether a rank has left because of the same mistake, which all ranks have found: an option, for
+    /// example. Which of them leaves first is chance.
+    private static boolean hasSameReason(RankDeparture departure, HorovodException seen) {
+        return seen instanceof ConfigurationException
+                && departure.reason().contains(String.valueOf(seen.getMessage()));
     }
 
     /// An interrupt does not end the wait: the cause would be missing from the report.

@@ -53,6 +53,18 @@ class WorldStateTest {
                 .hasMessageContaining("rank 1");
     }
 
+    /// All ranks find a wrong option, and one of them leaves first.
+    @Test
+    void aRankThatLeftForTheSameReasonIsNotTheCause() {
+        ConfigurationException own = new ConfigurationException("HOROVOD_CPU_OPERATIONS is MPI");
+        state.rankDeparted(
+                new RankDeparture(
+                        1, "alpha", "could not start: " + own.getMessage(), false, Map.of()));
+        assertThat(state.explain(own, RANKS)).isSameAs(own);
+        assertThat(state.explain(new ConfigurationException("no such address"), RANKS))
+                .isInstanceOf(PeerLostException.class);
+    }
+
     @Test
     void withoutFailureTheFirstDepartureIsTheCause() {
         state.rankDeparted(new RankDeparture(2, "alpha", "called shutdown", true, Map.of()));
