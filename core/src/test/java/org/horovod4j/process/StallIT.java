@@ -54,8 +54,8 @@ class StallIT {
             String state = "";
             for (int poll = 0; poll < MAX_POLLS; poll++) {
                 state = Hvd.describeState();
-                if (state.contains("missing on ranks 1, 2")
-                        && state.contains("missing on ranks 0, 2")) {
+                if (state.contains("allreduce of 'weights' is missing on ranks 1, 2")
+                        && state.contains("allreduce of 'bias' is missing on ranks 0, 2")) {
                     return state;
                 }
                 LockSupport.parkNanos(1_000_000);
