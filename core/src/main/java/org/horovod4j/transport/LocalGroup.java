@@ -63,6 +63,13 @@ public final class LocalGroup {
         return memory;
     }
 
+    /// The member that this rank accesses at `step`, of the first `count` members. Each rank begins at its
+    /// own index. If all began at member 0, they would all access the memory of one member at a time, and
+    /// wait for its core.
+    public int memberAt(int step, int count) {
+        return (index + step) % count;
+    }
+
     /// The region of a member. [#payloadOffset] and [#stageOffset] are offsets in it.
     public MemorySegment region(int member) {
         return regions[member];
@@ -89,13 +96,11 @@ public final class LocalGroup {
         mine.set(ValueLayout.JAVA_LONG, notice + RegionLayout.STAMP, stamp);
         LONG.setRelease(mine, notice, sequence);
         parker.unparkOthers();
-        for (int member = 0; member < regions.length; member++) {
-            if (member != index) {
-                await(member, notice, sequence);
-                if (regions[member].get(ValueLayout.JAVA_LONG, notice + RegionLayout.STAMP)
-                        != stamp) {
-                    throw new StampMismatchException(memory.ranks().get(member));
-                }
+        for (int step = 1; step < regions.length; step++) {
+            int member = memberAt(step, regions.length);
+            await(member, notice, sequence);
+            if (regions[member].get(ValueLayout.JAVA_LONG, notice + RegionLayout.STAMP) != stamp) {
+                throw new StampMismatchException(memory.ranks().get(member));
             }
         }
     }
@@ -126,8 +131,8 @@ public final class LocalGroup {
 
     /// Waits until the counter of every member has reached `value`.
     public void awaitAll(Counter counter, long value) {
-        for (int member = 0; member < regions.length; member++) {
-            await(member, counter, value);
+        for (int step = 1; step < regions.length; step++) {
+            await(memberAt(step, regions.length), counter, value);
         }
     }
 

@@ -91,7 +91,7 @@ public final class InPlaceAllreduce {
         helpers.share(
                 () -> {
                     for (int step = 0; step < size; step++) {
-                        reducePart((local.index() + step) % size, reduction, fusedTensors, tensors);
+                        reducePart(local.memberAt(step, size), reduction, fusedTensors, tensors);
                     }
                 });
     }
@@ -145,10 +145,9 @@ public final class InPlaceAllreduce {
         reduction.reduce(mine, offset, tensor, offsets, elements);
         reduction.postscale(mine, offset, elements);
         long bytes = elements * reduction.byteSize();
-        for (int member = 0; member < tensor.length; member++) {
-            if (member != local.index()) {
-                MemorySegment.copy(mine, offset, tensor[member], offset, bytes);
-            }
+        for (int step = 1; step < tensor.length; step++) {
+            MemorySegment.copy(
+                    mine, offset, tensor[local.memberAt(step, tensor.length)], offset, bytes);
         }
     }
 }

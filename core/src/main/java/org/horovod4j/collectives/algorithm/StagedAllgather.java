@@ -44,7 +44,8 @@ public final class StagedAllgather {
 
                     @Override
                     public void unpack(long round, long stage, long packed) {
-                        for (int member = 0; member < sizes.length; member++) {
+                        for (int step = 0; step < sizes.length; step++) {
+                            int member = local.memberAt(step, sizes.length);
                             long bytes = StagedPipeline.bytesInRound(sizes[member], round);
                             if (bytes > 0) {
                                 local.await(member, Counter.PACKED, packed);

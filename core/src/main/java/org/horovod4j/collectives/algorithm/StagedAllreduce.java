@@ -187,7 +187,8 @@ public final class StagedAllreduce {
         public void unpack(long round, long stage, long reduced) {
             long elements = elements(round);
             boolean isAlone = helpers.threads() == 1;
-            for (int owner = 0; owner < owners; owner++) {
+            for (int step = 0; step < owners; step++) {
+                int owner = local.memberAt(step, owners);
                 long since = activityRecorder.begin();
                 local.await(owner, Counter.REDUCED, reduced);
                 since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
@@ -202,7 +203,8 @@ public final class StagedAllreduce {
                         elements,
                         reduction.byteSize(),
                         (first, count) -> {
-                            for (int owner = 0; owner < owners; owner++) {
+                            for (int step = 0; step < owners; step++) {
+                                int owner = local.memberAt(step, owners);
                                 unpackPart(owner, round, stage, first, first + count);
                             }
                         });

@@ -44,7 +44,8 @@ public final class StagedAlltoall {
 
                     @Override
                     public void unpack(long round, long stage, long packed) {
-                        for (int member = 0; member < local.size(); member++) {
+                        for (int step = 0; step < local.size(); step++) {
+                            int member = local.memberAt(step, local.size());
                             long bytes = in.length(member, round, slotBytes);
                             if (bytes > 0) {
                                 local.await(member, Counter.PACKED, packed);

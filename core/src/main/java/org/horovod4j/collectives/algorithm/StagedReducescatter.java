@@ -157,7 +157,8 @@ public final class StagedReducescatter {
         @Override
         public void unpack(long round, long stage, long reduced) {
             long first = round * pieceElements;
-            for (int owner = 0; owner < owners; owner++) {
+            for (int step = 0; step < owners; step++) {
+                int owner = local.memberAt(step, owners);
                 long since = activityRecorder.begin();
                 local.await(owner, Counter.REDUCED, reduced);
                 since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
