@@ -17,6 +17,11 @@ import java.util.List;
 public final class LocalGroup {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
+    /// How often a wait looks before it idles. While it spins, to idle is to pause the processor, which
+    /// takes as long as ten looks on some processors: a rank that pauses after each look often sees a
+    /// notice late.
+    private static final int LOOKS_PER_IDLE = 16;
+
     private final SharedMemory memory;
     private final MemorySegment[] regions;
     private final int index;
@@ -199,13 +204,22 @@ public final class LocalGroup {
         waitLoop.call(region);
     }
 
+    private static boolean reaches(MemorySegment region, long offset, long value) {
+        for (int look = 0; look < LOOKS_PER_IDLE; look++) {
+            if ((long) LONG.getAcquire(region, offset) >= value) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private void waitLoop(MemorySegment region) {
         long offset = awaitedOffset;
         long value = awaitedValue;
         idleStrategy.reset();
         parker.awaitMember(awaitedMember);
         try {
-            while ((long) LONG.getAcquire(region, offset) < value) {
+            while (!reaches(region, offset, value)) {
                 idleStrategy.idle();
             }
         } finally {
