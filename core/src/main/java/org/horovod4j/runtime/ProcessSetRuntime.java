@@ -85,6 +85,7 @@ final class ProcessSetRuntime {
     /// Builds and starts the runtime: links, backend, coordinator (on rank 0 of the set), agent.
     ///
     /// @param context of the rank; its other process sets have the same
+    /// @param clock of the rank; its process sets share it
     /// @param devices of the rank
     /// @param recorder receives events for timeline and Java Flight Recorder
     /// @param autotuner on rank 0 of the job, if it tunes
@@ -93,6 +94,7 @@ final class ProcessSetRuntime {
     /// @param memory shared with ranks of the set
     static ProcessSetRuntime start(
             RankContext context,
+            CachedClock clock,
             RankDevices devices,
             Recorder recorder,
             @Nullable Autotuner autotuner,
@@ -107,7 +109,6 @@ final class ProcessSetRuntime {
                         .orElse(Runtime.getRuntime().availableProcessors());
         int hostRanks = context.topology().localSize(); // of all process sets
         boolean oversubscribed = hostRanks > cores;
-        CachedClock clock = new CachedClock(context.clock());
         ProcessSetState state = new ProcessSetState(context.state(), set.id(), set.ranks(), clock);
         IdleStrategy idleStrategy = new IdleStrategy(state, clock, oversubscribed);
 

@@ -15,6 +15,7 @@ import org.horovod4j.runtime.stall.ProgramThread;
 import org.horovod4j.runtime.stall.RankReport;
 import org.horovod4j.runtime.stall.StallInspector;
 import org.horovod4j.runtime.stall.StateReport;
+import org.horovod4j.transport.CachedClock;
 import org.horovod4j.transport.Topology;
 import org.jspecify.annotations.Nullable;
 
@@ -51,12 +52,14 @@ public final class Rank implements AutoCloseable {
         this.autotuner = autotuner;
         this.devices =
                 new RankDevices(context.deviceLibraries(), context.placement().local().rank());
+        CachedClock clock = new CachedClock(context.clock());
         this.processSets =
                 new ProcessSets(
                         context,
                         (set, channel, members, memory) ->
                                 ProcessSetRuntime.start(
                                         context,
+                                        clock,
                                         devices,
                                         tracing.recorder(),
                                         autotuner,
@@ -70,6 +73,7 @@ public final class Rank implements AutoCloseable {
                 new StallInspector(
                         context.rank(),
                         context.settings().stall(),
+                        clock,
                         context.control(),
                         processSets::report,
                         warning -> LOG.log(Level.WARNING, warning),

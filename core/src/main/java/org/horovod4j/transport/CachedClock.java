@@ -6,10 +6,12 @@ import java.lang.invoke.VarHandle;
 /// A clock that keeps the time of its last reading, for times that need not be exact: a reading takes a
 /// tenth of the time of a small operation.
 ///
-/// All parts of a process set share one. They read it when a program submits to an idle process set, at
-/// each poll of thread `hvd-cycle`, at least every 20 ms while a rank waits for others, and after each
-/// batch that the coordinator has decided on. So the kept time is old by the time that a batch of a plan
-/// computes, or by 20 ms. It is never in the future, but two threads may set it in the wrong order.
+/// All parts of a rank share one. They read it at least every 20 ms while the rank waits for others, at
+/// each poll of thread `hvd-cycle`, and after each batch that the coordinator has decided on. Thread
+/// `hvd-stall` reads it at least once a second, unless it waits for reports of other ranks. So the kept
+/// time is about a second old at most, or as old as a pause of the whole process. If the stall check is
+/// off, a program reads the clock when it submits to an idle process set. The kept time is never in the
+/// future, but two threads may set it in the wrong order.
 public final class CachedClock implements Clock {
     private static final VarHandle CACHED;
 
@@ -26,6 +28,8 @@ public final class CachedClock implements Clock {
     @SuppressWarnings("UnusedVariable") // used through its handle
     private long cached;
 
+    private volatile boolean readRegularly;
+
     public CachedClock(Clock clock) {
         this.clock = clock;
         long _ = nanoTime();
@@ -37,6 +41,18 @@ public final class CachedClock implements Clock {
         long now = clock.nanoTime();
         CACHED.setOpaque(this, now);
         return now;
+    }
+
+    /// A thread reads the clock regularly from now on. [#refresh] then does nothing.
+    public void setReadRegularly() {
+        readRegularly = true;
+    }
+
+    /// Reads the clock, unless a thread does so regularly.
+    public void refresh() {
+        if (!readRegularly) {
+            long _ = nanoTime();
+        }
     }
 
     /// The time of the last [#nanoTime], perhaps by another thread.

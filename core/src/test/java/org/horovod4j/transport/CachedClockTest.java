@@ -16,4 +16,16 @@ class CachedClockTest {
         assertThat(cached.nanoTime()).isEqualTo(start + 1_000);
         assertThat(cached.cachedNanos()).isEqualTo(start + 1_000);
     }
+
+    @Test
+    void refreshReadsTheClockUnlessAThreadDoes() {
+        long start = clock.nanoTime();
+        clock.advance(1_000);
+        cached.refresh();
+        assertThat(cached.cachedNanos()).isEqualTo(start + 1_000);
+        cached.setReadRegularly();
+        clock.advance(1_000);
+        cached.refresh();
+        assertThat(cached.cachedNanos()).isEqualTo(start + 1_000);
+    }
 }

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// The progress of a process set on this rank, and the check that ends its waits.
 public final class ProcessSetState implements Liveness {
@@ -18,7 +19,7 @@ public final class ProcessSetState implements Liveness {
     /// The number of the last completed batch, written by the thread that runs batches. Batch 0 is
     /// the start, when ranks measure their links. A decision that an operation fails, or that all
     /// ranks have joined, counts as a batch.
-    private volatile long completed = -1;
+    private final AtomicLong completed = new AtomicLong(-1);
 
     /// When it completed; published by the field above.
     private long completedNanos;
@@ -51,17 +52,17 @@ public final class ProcessSetState implements Liveness {
     /// The same for a batch of a locked plan, without reading the clock.
     public void completeInPlan(long number) {
         completedNanos = clock.cachedNanos();
-        completed = number;
+        completed.setRelease(number);
     }
 
     /// The number of completed batches; -1 before the start is complete.
     public long completed() {
-        return completed;
+        return completed.getAcquire();
     }
 
     /// Nanoseconds since the last batch completed, or since the start.
     public long idleNanos() {
-        long _ = completed; // read first, so that the time is at least that of this batch
+        long _ = completed(); // read first, so that the time is at least that of this batch
         return clock.nanoTime() - completedNanos;
     }
 
@@ -72,7 +73,7 @@ public final class ProcessSetState implements Liveness {
 
     /// The number of the current or next batch.
     public long nextBatch() {
-        return completed + 1;
+        return completed() + 1;
     }
 
     /// Throws if a lost or departed rank blocks batch `number`. For threads that do not run batches.

@@ -59,7 +59,7 @@ final class CycleThread {
 
     /// Whether entries are in flight and no thread of the program drives.
     private boolean needsPolling() {
-        return !queue.isEmpty() && !agent.isDriven();
+        return !agent.isDriven() && !queue.isEmpty();
     }
 
     /// Waits until an entry is in flight that no other thread drives. If there is no work yet,

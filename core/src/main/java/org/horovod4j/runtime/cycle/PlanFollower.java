@@ -141,8 +141,9 @@ final class PlanFollower {
             stop(new RankMessage.Stopped(false), PlanFollower::othersLeft);
             return true;
         }
-        Batch batch = queue.ready();
+        // Read before the batch: a batch that was filled before the deviation must run.
         Deviation deviation = queue.deviation();
+        Batch batch = queue.ready();
         if (batch != null
                 && (deviation == Deviation.NONE || batchesAfterDeviation++ < plan().size())) {
             run(batch);

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 
 /// The submitted operations. The program's threads add entries here, and the thread that drives the
@@ -29,6 +31,11 @@ final class TensorQueue {
     private List<TensorEntry<?>> toRequest = new ArrayList<>();
 
     private @Nullable Plan plan;
+
+    /// The next batch of the plan, if all its entries are submitted. Written under the lock, read without
+    /// it.
+    private final AtomicReference<@Nullable Batch> ready = new AtomicReference<>();
+
     private volatile @Nullable TensorEntry<Integer> joinOrFailStep;
     private @Nullable HorovodException closed;
 
@@ -40,7 +47,9 @@ final class TensorQueue {
     /// The number of entries submitted so far.
     private long submitted;
 
-    private volatile boolean completionObserved;
+    /// Release and acquire are enough: the thread that observes a completion also submits, or passes the
+    /// result on. A volatile write would cost as much as taking the lock.
+    private final AtomicBoolean completionObserved = new AtomicBoolean();
 
     TensorQueue(CachedClock clock) {
         this.clock = clock;
@@ -93,13 +102,21 @@ final class TensorQueue {
         tensorEntry.submitted(++submitted, segment, clock.cachedNanos());
         Plan locked = plan;
         if (locked != null && table.place(tensorEntry)) {
-            return locked.ready() != null;
+            return publishReady(locked) != null;
         }
         toRequest.add(tensorEntry);
         if (locked != null) {
             deviate(Deviation.REQUESTED);
         }
         return true;
+    }
+
+    private @Nullable Batch publishReady(Plan locked) {
+        Batch next = locked.ready();
+        if (ready.getPlain() != next) { // a read costs less than a write
+            ready.setRelease(next);
+        }
+        return next;
     }
 
     private void checkOpen() {
@@ -180,10 +197,10 @@ final class TensorQueue {
     private void beforeSubmit() {
         checkOpen();
         if (table.inFlight() == 0) { // the cached time may be old
-            long _ = clock.nanoTime();
+            clock.refresh();
         }
-        if (completionObserved) {
-            completionObserved = false;
+        if (completionObserved.getAcquire()) {
+            completionObserved.setRelease(false);
             segment++;
         }
     }
@@ -191,8 +208,8 @@ final class TensorQueue {
     /// Called when the program has seen an operation complete. Later submissions may depend on that
     /// result, so they belong to a new segment.
     void completionObserved() {
-        if (!completionObserved) { // a read costs less than a write, and a step has many handles
-            completionObserved = true;
+        if (!completionObserved.getAcquire()) { // a read costs less than a write
+            completionObserved.setRelease(true);
         }
     }
 
@@ -234,12 +251,7 @@ final class TensorQueue {
 
     /// Whether nothing is in flight.
     boolean isEmpty() {
-        lock.lock();
-        try {
-            return table.inFlight() == 0 && joinOrFailStep == null;
-        } finally {
-            lock.unlock();
-        }
+        return table.inFlight() == 0 && joinOrFailStep == null;
     }
 
     /// Frees the names of a batch that has run, before its entries complete: the program may then
@@ -290,6 +302,7 @@ final class TensorQueue {
                     deviation = Deviation.REQUESTED;
                 }
             }
+            Batch _ = publishReady(locked);
             if (joinOrFailStep != null) { // the coordinator has dropped its message
                 deviation = Deviation.REQUESTED;
             }
@@ -315,17 +328,13 @@ final class TensorQueue {
             table.clearPlan();
         }
         plan = null;
+        ready.setRelease(null);
         deviation = Deviation.NONE;
     }
 
     /// The next batch of the plan if all its entries are submitted, else null.
     @Nullable Batch ready() {
-        lock.lock();
-        try {
-            return plan == null ? null : plan.ready();
-        } finally {
-            lock.unlock();
-        }
+        return ready.getAcquire();
     }
 
     /// Moves on to the next batch of the plan, and frees the names of the batch that has run.
@@ -337,7 +346,9 @@ final class TensorQueue {
         try {
             Plan locked = Objects.requireNonNull(plan, "a plan is locked");
             collect(Objects.requireNonNull(locked.ready(), "its batch has run"), completedEntries);
-            return locked.advance();
+            boolean stepEnds = locked.advance();
+            Batch _ = publishReady(locked);
+            return stepEnds;
         } finally {
             lock.unlock();
         }

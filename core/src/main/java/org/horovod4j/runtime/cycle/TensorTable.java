@@ -14,11 +14,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /// The names that a program uses: the entry in flight under each, and its places in the plan.
 ///
 /// A name keeps its slot for the next step, up to a limit, so a step that repeats changes no map.
-/// Not thread-safe: the lock of the [TensorQueue] guards it.
+/// Not thread-safe: the lock of the [TensorQueue] guards it. Only [#inFlight] may be called without
+/// the lock.
 final class TensorTable {
     private static final int MAX_SLOTS = 1 << 14;
 
@@ -27,11 +29,16 @@ final class TensorTable {
     /// The composite calls in flight, by the name that the program gave.
     private final Map<String, CallInFlight> calls = new HashMap<>();
 
+    /// The call whose operation was added or removed last. The operations of a group follow each other,
+    /// so this saves three lookups for each of them.
+    private CallInFlight lastCall = new CallInFlight(CompositeCall.NONE);
+
     /// The slot of the last entry that was added. Most programs use names in the same order in each
     /// step, so it often knows the next slot. That saves a lookup.
     private Slot last = new Slot("");
 
-    private int inFlight;
+    /// Written under the lock, read without it.
+    private final AtomicInteger inFlight = new AtomicInteger();
 
     private static final class Slot implements TensorEntry.QueueSlot {
         /// Empty when the slot is no longer in the table.
@@ -61,7 +68,7 @@ final class TensorTable {
 
     /// The number of entries in flight.
     int inFlight() {
-        return inFlight;
+        return inFlight.getAcquire();
     }
 
     /// Adds all entries, or none if one cannot be added.
@@ -92,13 +99,21 @@ final class TensorTable {
         addCall(request);
         slot.tensorEntry = tensorEntry;
         tensorEntry.setSlot(slot);
-        inFlight++;
+        addInFlight(1);
+    }
+
+    private void addInFlight(int count) {
+        inFlight.setRelease(inFlight.getPlain() + count);
     }
 
     /// A program may use a name for one call at a time. The operations of a composite call have
     /// names of their own, so the name that the program gave is checked too.
     @SuppressWarnings("ReferenceEquality") // two calls may have equal descriptions
     private void addCall(Request request) {
+        if (lastCall.call == request.call() && lastCall.parts > 0) {
+            lastCall.parts++;
+            return;
+        }
         String name = request.programName();
         if (!request.isPart()) {
             if (!calls.isEmpty() && calls.containsKey(name)) {
@@ -116,15 +131,19 @@ final class TensorTable {
             throw inFlightAlready(name);
         }
         inFlightCall.parts++;
+        lastCall = inFlightCall;
     }
 
+    @SuppressWarnings("ReferenceEquality") // as above
     private void removeCall(Request request) {
-        if (!calls.isEmpty() && request.isPart()) {
-            CallInFlight inFlightCall =
-                    Objects.requireNonNull(calls.get(request.programName()), "it was added");
-            if (--inFlightCall.parts == 0) {
-                calls.remove(request.programName());
-            }
+        if (calls.isEmpty() || !request.isPart()) {
+            return;
+        }
+        if (lastCall.call != request.call()) {
+            lastCall = Objects.requireNonNull(calls.get(request.programName()), "it was added");
+        }
+        if (--lastCall.parts == 0) {
+            calls.remove(request.programName());
         }
     }
 
@@ -175,7 +194,7 @@ final class TensorTable {
         Slot slot = slotOf(tensorEntry);
         if (slot.tensorEntry != null) {
             slot.tensorEntry = null;
-            inFlight--;
+            addInFlight(-1);
             removeCall(tensorEntry.request());
             if (byName.size() > MAX_SLOTS && slot.places == null) {
                 byName.remove(slot.name);
@@ -197,7 +216,7 @@ final class TensorTable {
 
     /// All entries in flight, in the order of submission.
     List<TensorEntry<?>> inSubmissionOrder() {
-        List<TensorEntry<?>> entries = new ArrayList<>(inFlight);
+        List<TensorEntry<?>> entries = new ArrayList<>(inFlight());
         for (Slot slot : byName.values()) {
             if (slot.tensorEntry != null) {
                 entries.add(slot.tensorEntry);
@@ -230,7 +249,8 @@ final class TensorTable {
         byName.values().forEach(slot -> slot.tensorEntry = null);
         byName.clear();
         calls.clear();
+        lastCall = new CallInFlight(CompositeCall.NONE);
         last = new Slot("");
-        inFlight = 0;
+        inFlight.setRelease(0);
     }
 }

@@ -122,7 +122,7 @@ public final class TensorEntry<T> implements Handle<T> {
         return sequence;
     }
 
-    /// When it was submitted, to within some tens of milliseconds.
+    /// When it was submitted, or up to about a second before.
     public long submittedNanos() {
         return submittedNanos;
     }

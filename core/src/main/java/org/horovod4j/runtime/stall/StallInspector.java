@@ -1,11 +1,14 @@
 package org.horovod4j.runtime.stall;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import org.horovod4j.PeerLostException;
 import org.horovod4j.ShutDownException;
 import org.horovod4j.option.RuntimeOptions;
 import org.horovod4j.option.StallSettings;
 import org.horovod4j.runtime.stall.StateReport.Stall;
 import org.horovod4j.spi.ControlPlane;
+import org.horovod4j.transport.CachedClock;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,12 +24,20 @@ import java.util.function.Supplier;
 /// The lowest rank that waits writes the warning. It requests the state of all ranks over the
 /// control plane, which works on every transport and while programs hang.
 public final class StallInspector implements AutoCloseable {
+    /// The longest time between two readings of the clock. The ages of operations are exact to this
+    /// time.
+    private static final long MAX_READ_INTERVAL_MILLIS = 1_000;
+
+    /// The clock is read at least this often within the time until a warning.
+    private static final int READS_PER_WARNING = 60;
+
     private final int rank;
     private final StallSettings settings;
     private final ControlPlane control;
     private final Supplier<RankReport> own;
     private final Consumer<String> warning;
     private final Consumer<String> shutdown;
+    private final CachedClock clock;
     private final Set<String> warned = new HashSet<>();
     private final Thread thread;
     private volatile boolean closed;
@@ -37,12 +48,14 @@ public final class StallInspector implements AutoCloseable {
     public StallInspector(
             int rank,
             StallSettings settings,
+            CachedClock clock,
             ControlPlane control,
             Supplier<RankReport> own,
             Consumer<String> warning,
             Consumer<String> shutdown) {
         this.rank = rank;
         this.settings = settings;
+        this.clock = clock;
         this.control = control;
         this.own = own;
         this.warning = warning;
@@ -53,6 +66,7 @@ public final class StallInspector implements AutoCloseable {
     /// Starts the thread, unless the option switches it off.
     public void start() {
         if (settings.warning().isPositive()) {
+            clock.setReadRegularly();
             thread.start();
         }
     }
@@ -64,8 +78,19 @@ public final class StallInspector implements AutoCloseable {
     }
 
     private void work() {
+        long readNanos =
+                MILLISECONDS.toNanos(
+                        Math.clamp(
+                                settings.warning().toMillis() / READS_PER_WARNING,
+                                1,
+                                MAX_READ_INTERVAL_MILLIS));
+        long dueNanos = clock.nanoTime();
         while (!closed) {
-            LockSupport.parkNanos(this, inspect() * 1_000_000);
+            if (clock.nanoTime() - dueNanos >= 0) {
+                long next = MILLISECONDS.toNanos(inspect());
+                dueNanos = clock.nanoTime() + next;
+            }
+            LockSupport.parkNanos(this, Math.min(readNanos, dueNanos - clock.cachedNanos()));
         }
     }
 

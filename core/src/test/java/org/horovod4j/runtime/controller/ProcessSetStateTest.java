@@ -28,7 +28,7 @@ class ProcessSetStateTest {
     @Test
     void idleTimeCountsFromTheLastReadingBeforeTheEndOfABatchOfAPlan() {
         clock.advance(2 * SECOND);
-        long _ = cachedClock.nanoTime(); // a rank reads it when it submits and while it waits
+        long _ = cachedClock.nanoTime(); // a rank reads it while it waits
         clock.advance(1_000);
         state.completeInPlan(0);
         clock.advance(SECOND);

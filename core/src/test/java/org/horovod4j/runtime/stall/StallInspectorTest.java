@@ -1,6 +1,7 @@
 package org.horovod4j.runtime.stall;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import org.horovod4j.option.StallSettings;
 import org.horovod4j.rendezvous.LocalRendezvous;
@@ -11,6 +12,9 @@ import org.horovod4j.runtime.stall.RankReport.ProcessSetReport;
 import org.horovod4j.runtime.stall.RankReport.Progress;
 import org.horovod4j.spi.ControlPlane;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.transport.CachedClock;
+import org.horovod4j.transport.Clock;
+import org.horovod4j.transport.ManualClock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -20,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// The warnings of an inspector about three ranks whose reports and times the test sets.
 final class StallInspectorTest {
@@ -50,6 +55,7 @@ final class StallInspectorTest {
                         new StallInspector(
                                 rank,
                                 new StallSettings(WARNING, SHUTDOWN),
+                                new CachedClock(new ManualClock()),
                                 control,
                                 () -> reports.get(rank),
                                 warnings::add,
@@ -63,6 +69,47 @@ final class StallInspectorTest {
 
     private void inspect() {
         inspectors.forEach(StallInspector::inspect);
+    }
+
+    /// The times of operations come from this clock, so it must not stand still while nothing waits.
+    @Test
+    void clockIsReadWhileNothingWaits() {
+        AtomicLong now = new AtomicLong();
+        CachedClock clock =
+                new CachedClock(
+                        new Clock() {
+                            @Override
+                            public long nanoTime() {
+                                return now.get();
+                            }
+
+                            @Override
+                            public void sleep(long nanos) {
+                                now.addAndGet(nanos);
+                            }
+                        });
+        try (StallInspector inspector =
+                new StallInspector(
+                        0,
+                        new StallSettings(Duration.ofMillis(60), SHUTDOWN),
+                        clock,
+                        new LocalRendezvous(1).controlPlane(0),
+                        () -> computing(0),
+                        warnings::add,
+                        shutdowns::add)) {
+            inspector.start();
+            for (long time : List.of(1_000L, 2_000L)) { // not only when it starts
+                now.set(time);
+                assertTimeoutPreemptively(
+                        Duration.ofMinutes(1),
+                        () -> {
+                            while (clock.cachedNanos() != time) {
+                                Thread.onSpinWait();
+                            }
+                        });
+            }
+        }
+        assertThat(warnings).isEmpty();
     }
 
     private static Pending since(String what, long seconds) {
