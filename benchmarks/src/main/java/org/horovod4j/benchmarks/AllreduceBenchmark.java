@@ -37,7 +37,9 @@ public final class AllreduceBenchmark {
     /// Larger tensors take the time of memory, so the code around them matters little.
     private static final int WARM_UP_BYTES_MAX = 1 << 20;
 
-    private static final int WARM_UPS_MAX = 8;
+    /// The maximum number of warm-ups over all sizes. With a rank on every core, the compilers need some
+    /// twenty seconds.
+    private static final int WARM_UPS_MAX = 75;
 
     private final Communicator comm;
     private final CollectiveTimer timer;
@@ -99,7 +101,10 @@ public final class AllreduceBenchmark {
         }
         long start = System.nanoTime();
         double compiling =
-                JitWarmUp.of(comm).run(() -> tensors.forEach(this::warmUp), WARM_UPS_MAX);
+                JitWarmUp.of(comm)
+                        .run(
+                                () -> tensors.forEach(this::warmUp),
+                                Math.max(1, WARM_UPS_MAX / tensors.size()));
         if (comm.rank() == 0) {
             System.err.printf(
                     "warm-up of %.1f s; in the end compilers were at work for %.1f %% of the time%n",
