@@ -2,6 +2,7 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.Communicator;
 import org.horovod4j.Hvd;
+import org.horovod4j.benchmarks.JitWarmUp;
 import org.horovod4j.benchmarks.report.Percentiles;
 import org.horovod4j.benchmarks.report.Result;
 
@@ -31,6 +32,9 @@ public final class RuntimeBenchmark {
 
     /// What the runtime selects within a host, unless a setting of the job selects another one.
     private static final String TRANSPORT = "shm";
+
+    /// The maximum number of warm-ups of each variant.
+    private static final int WARM_UPS_MAX = 5;
 
     private final Communicator comm;
     private final Workload workload;
@@ -73,12 +77,10 @@ public final class RuntimeBenchmark {
     }
 
     private void measure(int turns, int round, long seed, Path output) throws IOException {
-        runners.forEach(VariantRunner::warmUp);
-        // One turn of each variant without recording: code that the JIT optimized for one variant
-        // may have to be recompiled for another.
-        for (VariantRunner variantRunner : runners) {
-            Percentiles _ = variantRunner.runTurn();
-        }
+        // More than once: code that the JIT optimized for one variant may have to be recompiled for
+        // another. With a rank on every core, the compilers need seconds.
+        double _ =
+                JitWarmUp.of(comm).run(() -> runners.forEach(VariantRunner::warmUp), WARM_UPS_MAX);
         Random random = new Random(seed + round);
         List<VariantRunner> order = new ArrayList<>(runners);
         for (int turn = 1; turn <= turns; turn++) {
