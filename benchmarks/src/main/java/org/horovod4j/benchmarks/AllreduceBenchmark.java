@@ -113,7 +113,8 @@ public final class AllreduceBenchmark {
     }
 
     private void warmUp(Tensor tensor) {
-        double _ = timer.warmUp(() -> comm.allreduce(TENSOR_NAME, tensor, ReduceOp.SUM));
+        Runnable allreduce = () -> comm.allreduce(TENSOR_NAME, tensor, ReduceOp.SUM);
+        double _ = timer.warmUp(withMetric ? withMetric(allreduce) : allreduce);
     }
 
     /// Checks the sums before and after the timing. After it the runtime is in the state that was
@@ -130,16 +131,19 @@ public final class AllreduceBenchmark {
         return micros;
     }
 
-    private Percentiles timeWithMetric(Runnable allreduce) {
+    /// Several operations, and then one of a metric.
+    private Runnable withMetric(Runnable allreduce) {
         double[] metric = new double[1];
-        Percentiles micros =
-                timer.time(
-                        () -> {
-                            for (int i = 0; i < OPERATIONS_PER_METRIC; i++) {
-                                allreduce.run();
-                            }
-                            comm.allreduce("metric", metric, ReduceOp.SUM);
-                        });
+        return () -> {
+            for (int i = 0; i < OPERATIONS_PER_METRIC; i++) {
+                allreduce.run();
+            }
+            comm.allreduce("metric", metric, ReduceOp.SUM);
+        };
+    }
+
+    private Percentiles timeWithMetric(Runnable allreduce) {
+        Percentiles micros = timer.time(withMetric(allreduce));
         return new Percentiles(
                 micros.median() / OPERATIONS_PER_METRIC,
                 micros.p10() / OPERATIONS_PER_METRIC,
