@@ -5,7 +5,8 @@
  * Arguments of each program: NAME ROUND OUTPUT SECONDS SIZES. NAME is the name in the results, ROUND
  * the number of the round, OUTPUT the file to which rank 0 appends its results, SECONDS the measuring
  * time for each size, and SIZES a comma-separated list of byte sizes. If NAME contains `-metric`, a
- * metric is reduced too after every OPERATIONS_PER_METRIC operations.
+ * metric is reduced too after every OPERATIONS_PER_METRIC operations. The variable WARM_UP_SECONDS, if
+ * set, is how long the processors are used before the first size.
  */
 #ifndef HOROVOD4J_MEASURE_H
 #define HOROVOD4J_MEASURE_H
@@ -16,7 +17,7 @@
 #include <time.h>
 
 /* Compiled code only has to warm up caches, buffers and connections. */
-#define WARM_UP_SECONDS 0.2
+#define SIZE_WARM_UP_SECONDS 0.2
 #define BATCHES_MIN 5
 #define BATCHES_MAX 25
 
@@ -80,7 +81,7 @@ static double warm_up(
         const struct library *library, int with_metric, float *values, size_t count) {
     double spent = 0;
     double each = 0;
-    for (long iterations = 1; spent < WARM_UP_SECONDS; iterations *= 2) {
+    for (long iterations = 1; spent < SIZE_WARM_UP_SECONDS; iterations *= 2) {
         each = batch(library, with_metric, values, count, iterations);
         spent += each * iterations;
     }
@@ -133,6 +134,18 @@ static float *verified_zeros(const struct library *library, size_t bytes) {
     return values;
 }
 
+/* Uses the processors for this time. Some virtual machines are faster in the first seconds of load, and
+ * our own program is measured after the JVM has compiled it. */
+static void occupy(const struct library *library, double seconds) {
+    size_t count = 256;
+    float *values = verified_zeros(library, count * sizeof(float));
+    double spent = 0;
+    for (long iterations = 1; spent < seconds; iterations *= iterations < 4096 ? 2 : 1) {
+        spent += batch(library, 0, values, count, iterations) * iterations;
+    }
+    free(values);
+}
+
 /* Sorts the samples in place. */
 static void print_line(const struct library *library, const struct job *job, size_t bytes, int turn,
         double *samples, int length) {
@@ -177,6 +190,10 @@ static void measure(const struct library *library, char **arguments, measurement
     }
     job.seconds = atof(arguments[3]);
     job.with_metric = strstr(job.name, "-metric") != NULL;
+    const char *warm_up_seconds = getenv("WARM_UP_SECONDS");
+    if (warm_up_seconds != NULL) {
+        occupy(library, atof(warm_up_seconds));
+    }
     for (char *size = strtok(arguments[4], ","); size != NULL; size = strtok(NULL, ",")) {
         measurement(library, &job, strtoull(size, NULL, 10));
     }
