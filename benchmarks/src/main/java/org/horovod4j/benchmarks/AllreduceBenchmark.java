@@ -37,8 +37,8 @@ public final class AllreduceBenchmark {
     /// Larger tensors take the time of memory, so the code around them matters little.
     private static final int WARM_UP_BYTES_MAX = 1 << 20;
 
-    /// The maximum number of warm-ups over all sizes. With a rank on every core, the compilers need some
-    /// twenty seconds.
+    /// The maximum number of warm-ups, in total over all sizes. With a rank on every core, the compilers
+    /// need some twenty seconds.
     private static final int WARM_UPS_MAX = 75;
 
     private final Communicator comm;

@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /// A clock that keeps the time of its last reading, for times that need not be exact: a reading takes a
-/// tenth of the time of a small operation.
+/// sixth of the time of a small operation.
 ///
 /// All parts of a rank share one. They read it at least every 20 ms while the rank waits for others, at
 /// each poll of thread `hvd-cycle`, and after each batch that the coordinator has decided on. Thread

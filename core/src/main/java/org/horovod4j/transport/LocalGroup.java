@@ -17,10 +17,10 @@ import java.util.List;
 public final class LocalGroup {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
-    /// How often a wait looks before it idles. While it spins, to idle is to pause the processor, which
-    /// takes as long as ten looks on some processors: a rank that pauses after each look often sees a
-    /// notice late.
-    private static final int LOOKS_PER_IDLE = 16;
+    /// How often a wait polls before it idles. While it spins, to idle is to pause the processor. That takes
+    /// as long as ten polls on some processors, so a rank that pauses after each poll often sees a notice
+    /// late.
+    private static final int POLLS_PER_IDLE = 16;
 
     private final SharedMemory memory;
     private final MemorySegment[] regions;
@@ -69,8 +69,8 @@ public final class LocalGroup {
     }
 
     /// The member that this rank accesses at `step`, of the first `count` members. Each rank begins at its
-    /// own index. If all began at member 0, they would all access the memory of one member at a time, and
-    /// wait for its core.
+    /// own index, modulo `count`. If all began at member 0, they would all access the memory of one member
+    /// at a time, and wait for its core.
     public int memberAt(int step, int count) {
         return (index + step) % count;
     }
@@ -134,7 +134,7 @@ public final class LocalGroup {
         }
     }
 
-    /// Waits until the counter of every member has reached `value`.
+    /// Waits until the counter of every other member has reached `value`.
     public void awaitAll(Counter counter, long value) {
         for (int step = 1; step < regions.length; step++) {
             await(memberAt(step, regions.length), counter, value);
@@ -205,7 +205,7 @@ public final class LocalGroup {
     }
 
     private static boolean reaches(MemorySegment region, long offset, long value) {
-        for (int look = 0; look < LOOKS_PER_IDLE; look++) {
+        for (int poll = 0; poll < POLLS_PER_IDLE; poll++) {
             if ((long) LONG.getAcquire(region, offset) >= value) {
                 return true;
             }

@@ -47,8 +47,8 @@ final class TensorQueue {
     /// The number of entries submitted so far.
     private long submitted;
 
-    /// Release and acquire are enough: the thread that observes a completion also submits, or passes the
-    /// result on. A volatile write would cost as much as taking the lock.
+    /// Release and acquire are enough: the thread that observes a completion also submits, or hands the
+    /// result to the thread that submits. A volatile write would cost as much as taking the lock.
     private final AtomicBoolean completionObserved = new AtomicBoolean();
 
     TensorQueue(CachedClock clock) {

@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 /// The lowest rank that waits writes the warning. It requests the state of all ranks over the
 /// control plane, which works on every transport and while programs hang.
 public final class StallInspector implements AutoCloseable {
-    /// The longest time between two readings of the clock. The ages of operations are exact to this
-    /// time.
+    /// The longest time between two readings of the clock. The ages of operations may be too high by
+    /// this time.
     private static final long MAX_READ_INTERVAL_MILLIS = 1_000;
 
     /// The clock is read at least this often within the time until a warning.
