@@ -134,8 +134,8 @@ static float *verified_zeros(const struct library *library, size_t bytes) {
     return values;
 }
 
-/* Uses the processors for this time. Some virtual machines are faster in the first seconds of load, and
- * our own program is measured after the JVM has compiled it. */
+/* Uses the processors for this time. Our own program is measured after the JVM has compiled it, and on a
+ * virtual machine a longer job meets slow seconds more often. */
 static void occupy(const struct library *library, double seconds) {
     size_t count = 256;
     float *values = verified_zeros(library, count * sizeof(float));
