@@ -15,12 +15,17 @@ class BindingIT {
     private static final List<String> UNSET =
             List.of("env", "-u", "OMP_NUM_THREADS", "-u", "HOROVOD_BIND_TO");
 
+    /// What the ranks print, by rank: the lines arrive in any order.
     private static List<String> output(Map<String, String> environment, String... words)
             throws Exception {
         List<String> around = environment.isEmpty() ? UNSET : List.of();
         try (LauncherProcess launcher = LauncherProcess.startWithin(around, environment, words)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
-            return launcher.stdout().lines().map(line -> line.replaceAll(".*>:", "")).toList();
+            return launcher.stdout()
+                    .lines()
+                    .sorted()
+                    .map(line -> line.replaceAll(".*>:", ""))
+                    .toList();
         }
     }
 
