@@ -20,6 +20,7 @@ transports=shm,tcp
 sizes=4,64,1K,16K,64K,256K,1M,4M,16M,64M,256M
 export WARM_UP_SECONDS=10 # of the libraries in C, see measure.h; ours needs about as long for its compilers
 metric_size_max=1048576 # leaving the plan does not matter for tensors that take longer
+memory_size_min=16777216 # smaller tensors stay in the caches
 
 usage() {
     cat <<END
@@ -61,6 +62,7 @@ if [ -n "$oversubscribe" ]; then
 fi
 bytes="$(tr , '\n' <<<"$sizes" | numfmt --from=iec | paste -sd,)"
 metric_bytes="$(tr , '\n' <<<"$bytes" | awk -v max="$metric_size_max" '$1 <= max' | paste -sd,)"
+memory_bytes="$(tr , '\n' <<<"$bytes" | awk -v min="$memory_size_min" '$1 >= min' | paste -sd,)"
 sources=benchmarks/src/main
 binaries=benchmarks/target/libraries
 results=$results_folder/$(date +%Y-%m-%d-%H%M%S)
@@ -72,8 +74,9 @@ find_peers() {
     mkdir -p "$binaries"
     rm -f "$binaries"/*
     if find_openmpi && "$mpicc" -O3 -march=native -o "$binaries/allreduce_openmpi" \
-        "$sources/c/allreduce_mpi.c" 2>"$binaries/log"; then
-        peers+=(openmpi openmpi-metric)
+        "$sources/c/allreduce_mpi.c" 2>"$binaries/log" && "$mpicc" -O3 -march=native \
+        -o "$binaries/memory" "$sources/c/memory_mpi.c" 2>"$binaries/log"; then
+        peers+=(openmpi openmpi-metric memory)
     else
         say "Open MPI is skipped: no mpicc and mpirun of it, or no headers"
     fi
@@ -112,6 +115,10 @@ openmpi() { # name np transport round bytes
         options=(--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo)
     fi
     mpi "${options[@]}" -np "$2" "$binaries/allreduce_openmpi" "$1@$3" "$4" "$csv" "$seconds" "$5"
+}
+
+memory() { # np transport round
+    mpi -np "$1" "$binaries/memory" "memory@$2" "$3" "$csv" "$seconds" "$memory_bytes"
 }
 
 mpich() { # np transport round
@@ -184,6 +191,7 @@ select_programs() { # transport
             gloo | torch | horovod) [ "$1" != tcp ] || programs+=("$peer") ;; # TCP only
             deepspeed) [ "$1" != shm ] || programs+=("$peer") ;; # shared memory only
             openmpi-metric) [ -z "$metric_bytes" ] || programs+=("$peer") ;;
+            memory) [ "$1" != shm ] || [ -z "$memory_bytes" ] || programs+=("$peer") ;;
             *) programs+=("$peer") ;;
         esac
     done

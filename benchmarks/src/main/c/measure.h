@@ -159,21 +159,27 @@ static void print_line(const struct library *library, const struct job *job, siz
 /* Measures one size and prints its result. */
 typedef void measurement(const struct library *library, const struct job *job, size_t bytes);
 
-static void time_batches(const struct library *library, const struct job *job, size_t bytes) {
-    size_t count = bytes / sizeof(float);
-    float *values = verified_zeros(library, bytes);
-
+/* Times batches of calls, and returns how many. `samples` gets microseconds of one operation, at most
+ * BATCHES_MAX. */
+static int time_calls(const struct library *library, const struct job *job, float *values, size_t count,
+        double *samples) {
     double each = warm_up(library, job->with_metric, values, count);
     long iterations = (long)(job->seconds / BATCHES_MAX / each);
     iterations = iterations < 1 ? 1 : iterations;
     int batches = (int)(job->seconds / (iterations * each));
     batches = batches < BATCHES_MIN ? BATCHES_MIN : batches > BATCHES_MAX ? BATCHES_MAX : batches;
-
-    double samples[BATCHES_MAX];
     for (int i = 0; i < batches; i++) {
         samples[i] = batch(library, job->with_metric, values, count, iterations) * 1e6
                 / (job->with_metric ? OPERATIONS_PER_METRIC : 1);
     }
+    return batches;
+}
+
+static void time_batches(const struct library *library, const struct job *job, size_t bytes) {
+    size_t count = bytes / sizeof(float);
+    float *values = verified_zeros(library, bytes);
+    double samples[BATCHES_MAX];
+    int batches = time_calls(library, job, values, count, samples);
     verify(library, values, count);
     print_line(library, job, bytes, 1, samples, batches);
     free(values);

@@ -1,4 +1,4 @@
-/* The functions that measure.h needs, implemented with MPI. Both MPI programs use them. */
+/* The functions that measure.h needs, implemented with MPI. All MPI programs use them. */
 #ifndef HOROVOD4J_MPI_PEER_H
 #define HOROVOD4J_MPI_PEER_H
 
