@@ -34,7 +34,7 @@ public final class AllreduceBenchmark {
 
     private static final String TENSOR_NAME = "values";
 
-    /// Larger tensors take the time of memory, so the code around them matters little.
+    /// The maximum size of a tensor of the warm-up. Larger ones use the same code, and more time.
     private static final int WARM_UP_BYTES_MAX = 1 << 20;
 
     /// The maximum number of warm-ups, in total over all sizes. With a rank on every core, the compilers
@@ -88,17 +88,15 @@ public final class AllreduceBenchmark {
         }
     }
 
-    /// Repeats small operations until the compilers of all ranks are idle. With a rank on every core,
-    /// they slow down the first seconds of a job.
+    /// Repeats operations of up to 1 MiB until the compilers of all ranks are idle. With a rank on every
+    /// core, they slow down the first seconds of a job.
     private void warmUp(MemoryKind kind, int[] byteSizes) throws IOException {
         List<Tensor> tensors =
                 Arrays.stream(byteSizes)
-                        .filter(byteSize -> byteSize <= WARM_UP_BYTES_MAX)
+                        .map(byteSize -> Math.min(byteSize, WARM_UP_BYTES_MAX))
+                        .distinct()
                         .mapToObj(byteSize -> kind.allocate(comm, byteSize / Float.BYTES))
                         .toList();
-        if (tensors.isEmpty()) {
-            return;
-        }
         long start = System.nanoTime();
         double compiling =
                 JitWarmUp.of(comm)
