@@ -42,7 +42,7 @@ public final class Connection<M> implements AutoCloseable {
     private static final byte[] HEARTBEAT = new byte[0];
 
     /// How long the writer may take, after the last read, to tell the peer why the connection ends.
-    private static final Duration CLOSE_FLUSH_TIMEOUT = Duration.ofMillis(200);
+    private static final Duration CLOSE_FLUSH_TIMEOUT = Duration.ofSeconds(2);
 
     private final SecureConnection connection;
     private final MessageCodec<M> codec;

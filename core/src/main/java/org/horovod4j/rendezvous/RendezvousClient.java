@@ -34,7 +34,7 @@ public final class RendezvousClient implements ControlPlane {
     public static final int LAUNCHER = -1;
 
     /// How long a leave may take to reach the server.
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     /// Characters of a reason that are sent: more is not worth reading, and might not fit a
     /// message.

@@ -33,7 +33,7 @@ public final class RendezvousServer implements AutoCloseable {
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
     /// After this time a process has had its signal and knows that it is ending.
-    private static final Duration ENDING_LOSS_DELAY = Duration.ofSeconds(2);
+    private static final Duration ENDING_LOSS_DELAY = Duration.ofSeconds(3);
 
     private final Duration heartbeatTimeout;
     private final RendezvousGenerations generations;
