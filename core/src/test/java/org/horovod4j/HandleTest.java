@@ -2,6 +2,7 @@ package org.horovod4j;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import org.horovod4j.testing.World;
 import org.jspecify.annotations.Nullable;
@@ -371,7 +372,8 @@ class HandleTest {
                         Tensor _ = handle.join();
                         assertThat(result.join()).containsExactly(1, 2);
                         handle.whenDone(calls::incrementAndGet);
-                        assertThat(calls).hasValue(3);
+                        await().pollDelay(Duration.ZERO)
+                                .untilAsserted(() -> assertThat(calls).hasValue(3));
                     }
                 });
     }

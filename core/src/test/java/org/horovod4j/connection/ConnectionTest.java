@@ -127,6 +127,16 @@ final class ConnectionTest {
         out.flush();
     }
 
+    /// The next message, without the heartbeats before it.
+    private String receiveRaw() throws IOException {
+        DataInputStream in = new DataInputStream(far.input());
+        byte[] bytes;
+        do {
+            bytes = Frame.read(in, MAX_MESSAGE_BYTES);
+        } while (bytes.length == 0);
+        return new String(bytes, UTF_8);
+    }
+
     @Test
     void messagesArriveInOrderBothWays() throws Exception {
         Connection<String> one = connection(near, LONG);
@@ -143,7 +153,7 @@ final class ConnectionTest {
 
     @Test
     void heartbeatsKeepAnIdleConnectionOpen() throws Exception {
-        Duration timeout = Duration.ofSeconds(2);
+        Duration timeout = Duration.ofSeconds(6);
         Connection<String> one = connection(near, timeout);
         Inbox ofOne = start(one);
         Inbox ofOther = start(connection(far, timeout));
@@ -165,8 +175,7 @@ final class ConnectionTest {
     void peerCloseIsReported() throws Exception {
         Inbox inbox = start(connection(near, LONG));
         far.close();
-        assertThat(inbox.reasons.take())
-                .isEqualTo(new CloseReason(Kind.CLOSED, "its connection closed"));
+        assertThat(inbox.reasons.take().kind()).isEqualTo(Kind.CLOSED);
     }
 
     @Test
@@ -228,8 +237,7 @@ final class ConnectionTest {
         Inbox ofOne = start(one);
         one.send("last");
         one.finish();
-        DataInputStream in = new DataInputStream(far.input());
-        assertThat(Frame.read(in, MAX_MESSAGE_BYTES)).isEqualTo("last".getBytes(UTF_8));
+        assertThat(receiveRaw()).isEqualTo("last");
         assertThat(ofOne.reasons).as("the peer has not closed").isEmpty();
         far.close();
         assertThat(ofOne.reasons.take().kind()).isEqualTo(Kind.CLOSED);
@@ -249,12 +257,7 @@ final class ConnectionTest {
                         one.send("you were " + closeReason.detail());
                     }
                 });
-        DataInputStream in = new DataInputStream(far.input());
-        byte[] bytes;
-        do {
-            bytes = Frame.read(in, MAX_MESSAGE_BYTES);
-        } while (bytes.length == 0);
-        assertThat(new String(bytes, UTF_8)).isEqualTo("you were silent for 0.3 s");
+        assertThat(receiveRaw()).isEqualTo("you were silent for 0.3 s");
     }
 
     @Test

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.logging.ConsoleHandler;
 import java.util.logging.Logger;
 
@@ -23,6 +24,10 @@ import java.util.logging.Logger;
 class LogIT {
     private static final String OURS =
             "\\[\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{6}, rank 2\\] WARNING: all is well";
+
+    /// A JVM prints these there.
+    private static final Set<String> PRINTED_VARIABLES =
+            Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 
     /// Logs as rank 2.
     static final class Program {
@@ -145,7 +150,7 @@ class LogIT {
                         .onClassPath(classPath);
         ProcessBuilder builder =
                 new ProcessBuilder(jvm.words()).redirectOutput(ProcessBuilder.Redirect.DISCARD);
-        builder.environment().remove("JAVA_TOOL_OPTIONS"); // the JVM would print it there
+        builder.environment().keySet().removeAll(PRINTED_VARIABLES);
         Process process = builder.start();
         String output = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor()).as(output).isZero();

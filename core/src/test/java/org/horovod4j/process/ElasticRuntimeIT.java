@@ -105,6 +105,7 @@ class ElasticRuntimeIT {
             TestRankProcess third = job.start("set=2", "set=1", "commit-every=1000");
             first.awaitLine("holding");
             job.removeWorker(2);
+            job.awaitHostsUpdate();
             first.sendSignal();
             job.awaitResult(first, second);
             await().atMost(TestJob.TIMEOUT).until(() -> third.exit().isDone());
@@ -145,7 +146,7 @@ class ElasticRuntimeIT {
     @ValueSource(ints = 1)
     @SlowCases("0")
     void frozenWorkerIsDeclaredLostAndDoesNotAffectLaterGenerations(int victim) throws Exception {
-        try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(4))) {
+        try (ElasticTestJob job = new ElasticTestJob(3, Duration.ofSeconds(8))) {
             for (int i = 0; i < 3; i++) {
                 job.start(i == victim ? "hold=allreduce@3" : "hold=allreduce@20");
             }

@@ -79,7 +79,6 @@ class EncryptionIT {
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class)
                         .servedBy(RendezvousHost.RANK0)
-                        .with(0, Options.START_TIMEOUT, "5")
                         .with(Options.TLS, tls.equals("0") ? "1" : "0")
                         .with(1, Options.TLS, tls);
         String there =
@@ -87,12 +86,13 @@ class EncryptionIT {
         String here =
                 tls.equals("0") ? "does not encrypt, while %s is on" : "encrypts, while %s is off";
         try (TestJob testJob = plan.prepare()) {
-            testJob.start(1).awaitLine("begun");
-            testJob.start(0); // last, because it waits for 5 s only
-            testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
-            CallResult callResult = testJob.rank(1).callResult("run");
+            testJob.start(0).awaitLine("begun");
+            TestRankProcess refused = testJob.start(1);
+            testJob.awaitExits(List.of(refused), TestJob.TIMEOUT);
+            CallResult callResult = refused.callResult("run");
             assertThat(callResult.type()).isEqualTo("ConfigurationException");
             assertThat(callResult.message()).contains(there.formatted(Options.TLS));
+            testJob.rank(0).awaitWords(here.formatted(Options.TLS));
             assertThat(testJob.rank(0).output()).containsOnlyOnce(here.formatted(Options.TLS));
         }
     }

@@ -9,10 +9,15 @@ import org.horovod4j.option.RendezvousHost;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.time.Duration;
 import java.util.List;
 
 /// A stopped rank: its process exists and its connections stay open, but it sends nothing.
 class FrozenRankIT {
+    private static final int HEARTBEAT_SECONDS = 8;
+
+    private static final Duration LIMIT = PeerLossAssertions.LIMIT.plusSeconds(HEARTBEAT_SECONDS);
+
     /// Sums until a call fails.
     static final class Worker {
         private Worker() {}
@@ -39,7 +44,7 @@ class FrozenRankIT {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class)
                         .with(Options.TRANSPORT, transport)
-                        .with(Options.HEARTBEAT_TIMEOUT, "4")
+                        .with(Options.HEARTBEAT_TIMEOUT, Integer.toString(HEARTBEAT_SECONDS))
                         .servedBy(server);
         try (TestJob testJob = plan.start()) {
             testJob.awaitLine("ready");
@@ -47,16 +52,15 @@ class FrozenRankIT {
             frozen.freeze();
             List<TestRankProcess> others = testJob.othersThan(victim);
             PeerLossAssertions.print(
-                    "rank " + victim + " stopped",
-                    testJob.awaitExits(others, PeerLossAssertions.LIMIT));
+                    "rank " + victim + " stopped", testJob.awaitExits(others, LIMIT));
             for (TestRankProcess rank : others) {
                 CallResult callResult = rank.callResult("pending");
                 PeerLossAssertions.assertNamesLostRank(callResult, victim, TestJobPlan.HOST);
-                assertThat(callResult.message()).contains("silent for 4 s");
+                assertThat(callResult.message()).contains("silent for " + HEARTBEAT_SECONDS + " s");
             }
 
             frozen.resume();
-            testJob.awaitExits(List.of(frozen), PeerLossAssertions.LIMIT);
+            testJob.awaitExits(List.of(frozen), LIMIT);
             CallResult callResult = frozen.callResult("pending");
             assertThat(callResult.type()).as(callResult.message()).isEqualTo("PeerLostException");
             if (server == RendezvousHost.LAUNCHER || victim != 0) {

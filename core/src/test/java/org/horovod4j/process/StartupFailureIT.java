@@ -114,13 +114,13 @@ class StartupFailureIT {
         TestJobPlan plan =
                 TestJobPlan.of(SIZE, Worker.class)
                         .servedBy(RendezvousHost.RANK0)
-                        .with(0, Options.START_TIMEOUT, "5")
+                        .with(0, Options.START_TIMEOUT, "10")
                         .with(2, Options.SECRET_KEY, Secret.random().encode());
         try (TestJob testJob = plan.prepare()) {
             testJob.start(1);
             testJob.start(2);
             testJob.awaitLine("begun");
-            testJob.start(0); // last, because it waits for 5 s only
+            testJob.start(0); // last, because it waits for 10 s only
             testJob.awaitExits(testJob.ranks(), TestJob.TIMEOUT);
             for (TestRankProcess rank : testJob.ranks()) {
                 assertThat(rank.callResult("start").type()).isEqualTo("ConfigurationException");
@@ -129,7 +129,7 @@ class StartupFailureIT {
                     .contains("joining the job as rank 2", "secret");
             for (TestRankProcess rank : testJob.othersThan(2)) {
                 assertThat(rank.callResult("start").message())
-                        .contains("after 5 s, rank 2 of 3 had not joined");
+                        .contains("after 10 s, rank 2 of 3 had not joined");
             }
             assertThat(testJob.rank(0).output()).containsOnlyOnce("does not know the job's secret");
         }

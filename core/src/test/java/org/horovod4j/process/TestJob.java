@@ -10,15 +10,14 @@ import org.horovod4j.option.RendezvousHost;
 import org.horovod4j.rendezvous.RendezvousServer;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
+import org.horovod4j.testsupport.FreePort;
 import org.horovod4j.testsupport.Processes;
 import org.horovod4j.testsupport.SharedMemoryFiles;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
-import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -28,7 +27,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -51,7 +49,7 @@ final class TestJob implements AutoCloseable {
         this.plan = plan;
         this.secret = Secret.random().withProtection(Protection.of(option(Options.TLS)));
         this.server = plan.server() == RendezvousHost.LAUNCHER ? serve() : null;
-        this.port = server == null ? freePort() : server.address().getPort();
+        this.port = server == null ? FreePort.choose() : server.address().getPort();
     }
 
     /// Starts a rank that was not started with the others.
@@ -172,25 +170,5 @@ final class TestJob implements AutoCloseable {
 
     private <T extends Comparable<T>> T option(Option<T> option) {
         return new Environment(plan.variables()).get(option);
-    }
-
-    /// A port for the listener of rank 0 that is free at this moment. It is below the range of
-    /// ephemeral ports, so no other rank gets it for its own listener before rank 0 starts.
-    private static int freePort() throws IOException {
-        for (int attempt = 0; attempt < 100; attempt++) {
-            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
-            if (isFree(port)) {
-                return port;
-            }
-        }
-        throw new IOException("no free port between 20000 and 32000");
-    }
-
-    private static boolean isFree(int port) throws IOException {
-        try (ServerSocket socket = new ServerSocket(port)) {
-            return socket.isBound();
-        } catch (BindException e) {
-            return false;
-        }
     }
 }

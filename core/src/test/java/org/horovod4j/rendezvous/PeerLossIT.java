@@ -49,14 +49,13 @@ final class PeerLossIT {
             world.raw.close();
 
             for (Rank survivor : world.others) {
-                assertThat(survivor.losses.take())
-                        .isEqualTo(
-                                new RankDeparture(
-                                        2,
-                                        "host2",
-                                        "its connection closed: the process has probably ended",
-                                        false,
-                                        Map.of()));
+                RankDeparture loss = survivor.losses.take();
+                // It broke, rather than closed, if the server was sending at this moment.
+                assertThat(loss.reason())
+                        .startsWith("its connection ")
+                        .endsWith(": the process has probably ended");
+                assertThat(loss)
+                        .isEqualTo(new RankDeparture(2, "host2", loss.reason(), false, Map.of()));
             }
         }
     }
@@ -120,13 +119,13 @@ final class PeerLossIT {
     void silentRankIsDeclaredLostAndNotified() throws Exception {
         try (RendezvousTestRanks ranks =
                 new RendezvousTestRanks(
-                        protection, 3, Duration.ofSeconds(4), RendezvousTestRanks.LONG)) {
+                        protection, 3, Duration.ofSeconds(8), RendezvousTestRanks.LONG)) {
             ThreeRanks world = new ThreeRanks(ranks);
 
             for (Rank survivor : world.others) {
                 assertThat(survivor.losses.take())
                         .isEqualTo(
-                                new RankDeparture(2, "host2", "silent for 4 s", false, Map.of()));
+                                new RankDeparture(2, "host2", "silent for 8 s", false, Map.of()));
             }
             assertThat(world.raw.receive())
                     .isInstanceOfSatisfying(
@@ -240,7 +239,7 @@ final class PeerLossIT {
                         SocketSettings.DEFAULT,
                         new RefusedConnectionLog(System.getLogger("test")),
                         PeerLossIT::acceptAndSendNothing);
-        Duration timeout = Duration.ofSeconds(2);
+        Duration timeout = Duration.ofSeconds(5);
         RendezvousClient client =
                 new RendezvousClient(
                         secret,
@@ -255,7 +254,7 @@ final class PeerLossIT {
             Rank rank = new Rank(client, RendezvousTestRanks.member(0));
             assertThat(rank.join()).containsExactly(rank.info);
 
-            assertThat(rank.losses.take().reason()).contains("cut off: silent for 2 s");
+            assertThat(rank.losses.take().reason()).contains("cut off: silent for 5 s");
         }
     }
 

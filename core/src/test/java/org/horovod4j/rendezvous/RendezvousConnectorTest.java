@@ -8,6 +8,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.security.Secret;
 import org.horovod4j.security.SecureConnection;
+import org.horovod4j.testsupport.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -26,6 +27,10 @@ import java.util.concurrent.Future;
 @Timeout(60)
 class RendezvousConnectorTest {
     private static final Duration LONG = Duration.ofSeconds(30);
+
+    /// Longer than DNS allows, so the resolver does not ask the network.
+    private static final String UNKNOWN_HOST = "x".repeat(64) + ".invalid";
+
     private final Secret secret = Secret.random();
 
     @Test
@@ -72,7 +77,7 @@ class RendezvousConnectorTest {
                     List.of(
                             closed,
                             unrelatedService.address(),
-                            InetSocketAddress.createUnresolved("nowhere.invalid", 99));
+                            InetSocketAddress.createUnresolved(UNKNOWN_HOST, 99));
             assertThatThrownBy(
                             () ->
                                     new RendezvousConnector(
@@ -82,7 +87,7 @@ class RendezvousConnectorTest {
                     .hasMessageContaining("joining the job as rank 7")
                     .hasMessageContaining(closed.getPort() + ": Connection refused")
                     .hasMessageContaining(unrelatedService.address().getPort() + ": does not speak")
-                    .hasMessageContaining("nowhere.invalid")
+                    .hasMessageContaining(UNKNOWN_HOST)
                     .hasMessageContaining("unknown host name");
         }
     }
@@ -104,9 +109,7 @@ class RendezvousConnectorTest {
     }
 
     private static InetSocketAddress closedPort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return loopback(socket.getLocalPort());
-        }
+        return loopback(FreePort.choose());
     }
 
     private static InetSocketAddress loopback(int port) {

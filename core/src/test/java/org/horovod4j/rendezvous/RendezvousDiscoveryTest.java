@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.horovod4j.ConfigurationException;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
+import org.horovod4j.testsupport.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,7 +52,7 @@ class RendezvousDiscoveryTest {
         Secret fresh = Secret.random();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
                 RendezvousServer server = server(fresh)) {
-            publish(Secret.random(), closedPort()); // no server is there
+            publish(Secret.random(), FreePort.choose()); // no server is there
             Future<RendezvousServerInfo> found =
                     threads.submit(() -> discovery(LONG).await("rank 1", "here"));
             publish(
@@ -76,7 +76,7 @@ class RendezvousDiscoveryTest {
 
     @Test
     void timeoutErrorListsAddressesOfSilentServer() throws Exception {
-        int port = closedPort();
+        int port = FreePort.choose();
         publish(Secret.random(), port);
         assertThatThrownBy(() -> discovery(SHORT).await("rank 1 of 2", "node2"))
                 .hasMessageContaining("a server that does not answer")
@@ -103,11 +103,5 @@ class RendezvousDiscoveryTest {
                 new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0),
                 LONG,
                 LONG);
-    }
-
-    private static int closedPort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 }

@@ -10,6 +10,7 @@ import org.horovod4j.PeerLostException;
 import org.horovod4j.rendezvous.RendezvousTestRanks.Rank;
 import org.horovod4j.security.Protection;
 import org.horovod4j.security.Secret;
+import org.horovod4j.testsupport.FreePort;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,7 +18,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -77,13 +77,13 @@ final class RendezvousJoinTest {
     void joinTimeoutNamesMissingRanks() throws Exception {
         try (RendezvousTestRanks ranks =
                 new RendezvousTestRanks(
-                        protection, 5, RendezvousTestRanks.LONG, Duration.ofSeconds(2))) {
+                        protection, 5, RendezvousTestRanks.LONG, Duration.ofSeconds(6))) {
             ranks.onEach(
                     List.of(ranks.rank(0), ranks.rank(2)),
                     rank ->
                             assertThatThrownBy(rank::join)
                                     .isInstanceOf(ConfigurationException.class)
-                                    .hasMessageContaining("after 2 s, ranks 1, 3, 4 of 5")
+                                    .hasMessageContaining("after 6 s, ranks 1, 3, 4 of 5")
                                     .satisfies(
                                             thrown ->
                                                     assertThat(thrown.getStackTrace())
@@ -149,7 +149,7 @@ final class RendezvousJoinTest {
 
     @Test
     void aClientWaitsForAServerThatStartsLater() throws Exception {
-        int port = freePort();
+        int port = FreePort.choose();
         Secret secret = Secret.random().withProtection(protection);
         RendezvousClient client = client(secret, port, RendezvousTestRanks.LONG);
         RendezvousTestRanks.Rank rank =
@@ -172,7 +172,7 @@ final class RendezvousJoinTest {
 
     @Test
     void missingServerIsAConfigurationError() throws Exception {
-        int port = freePort();
+        int port = FreePort.choose();
         try (RendezvousClient client =
                 client(Secret.random().withProtection(protection), port, Duration.ofMillis(300))) {
             assertThatThrownBy(
@@ -229,11 +229,5 @@ final class RendezvousJoinTest {
                 0,
                 RendezvousTestRanks.LONG,
                 startTimeout);
-    }
-
-    private static int freePort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 }

@@ -13,6 +13,7 @@ import org.horovod4j.rendezvous.RendezvousClient;
 import org.horovod4j.runtime.controller.WorldState;
 import org.horovod4j.security.Secret;
 import org.horovod4j.spi.RankInfo;
+import org.horovod4j.testsupport.FreePort;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -32,7 +33,7 @@ final class RendezvousEndpointTest {
     @Test
     void rankZeroUsesTheNextPortWhenAStrangerOccupiesTheFirst() throws IOException {
         try (ServerSocket stranger = listen()) {
-            RendezvousSettings settings = atPorts(stranger.getLocalPort(), freePort());
+            RendezvousSettings settings = atPorts(stranger.getLocalPort(), FreePort.choose());
             try (RendezvousEndpoint first = RendezvousEndpoint.open(rank(0), settings);
                     RendezvousEndpoint second = RendezvousEndpoint.open(rank(1), settings)) {
                 CompletableFuture<List<RankInfo>> joining =
@@ -62,12 +63,6 @@ final class RendezvousEndpointTest {
                         .toList(),
                 RendezvousHost.RANK0,
                 new SecretText(secret));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = listen()) {
-            return socket.getLocalPort();
-        }
     }
 
     private static ServerSocket listen() throws IOException {

@@ -44,7 +44,7 @@ final class AcceptorTest {
     }
 
     private static final Duration LONG = Duration.ofMinutes(1);
-    private static final Duration SHORT = Duration.ofSeconds(2);
+    private static final Duration SHORT = Duration.ofSeconds(5);
 
     private final Secret secret;
     private final RecordingLogger log = new RecordingLogger();
@@ -132,7 +132,7 @@ final class AcceptorTest {
         try (Acceptor impatient = open(SHORT);
                 Socket socket = connect("127.0.0.1", impatient)) {
             assertThat(socket.getInputStream().read()).isEqualTo(-1);
-            awaitOneLine("did not complete the handshake within 2000 ms");
+            awaitOneLine("did not complete the handshake within 5000 ms");
             assertStillOpen(impatient);
         }
     }

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /// Sleeps here would last an hour, so a lost wake-up fails the test.
-@Timeout(60)
+@Timeout(600)
 class SharedParkerTest {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     private static final long HOUR_NANOS = 3_600_000_000_000L;

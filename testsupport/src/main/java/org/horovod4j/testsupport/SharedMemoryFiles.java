@@ -3,6 +3,7 @@ package org.horovod4j.testsupport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -44,11 +45,24 @@ public record SharedMemoryFiles(Set<Path> before) {
                 continue;
             }
             try (var files = Files.newDirectoryStream(folder, PREFIX + "*")) {
-                files.forEach(names::add);
+                for (Path file : files) {
+                    if (!isEmptyOrGone(file)) {
+                        names.add(file);
+                    }
+                }
             } catch (IOException e) {
                 throw new UncheckedIOException("listing " + folder, e);
             }
         }
         return names;
+    }
+
+    /// A process that is killed right after it has created a file leaves an empty file behind.
+    private static boolean isEmptyOrGone(Path file) throws IOException {
+        try {
+            return Files.size(file) == 0;
+        } catch (NoSuchFileException e) {
+            return true;
+        }
     }
 }

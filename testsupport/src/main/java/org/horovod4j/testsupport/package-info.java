@@ -4,9 +4,10 @@
 /// tests that start programs. [SimulatedHost] and [SshHosts] turn this machine into several.
 /// [ByteFuzzer] feeds changed bytes to decoders. [SlowCases] keeps cases for the slow tests.
 /// [ElasticTestJob] runs elastic jobs. [ParsedTrace] reads timelines, and [ResourceUsage] finds leaks.
+/// [FreePort] chooses ports. [DefaultAwaitTimeout] applies to all tests.
 ///
 /// - May depend on: `com.tngtech.archunit..`, `org.assertj..`, `org.awaitility..`,
-///   `org.junit.jupiter..`.
+///   `org.junit.jupiter..`, `org.junit.platform.launcher..`.
 /// - Invariant: no class of Horovod4J is used here, so the tests of every module can use this one.
 @NullMarked
 package org.horovod4j.testsupport;

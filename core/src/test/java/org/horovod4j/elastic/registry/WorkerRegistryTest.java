@@ -34,7 +34,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 @Timeout(60)
 final class WorkerRegistryTest {
     private static final Duration LONG = Duration.ofSeconds(30);
-    private static final Duration SHORT = Duration.ofSeconds(2);
+    private static final Duration SHORT = Duration.ofSeconds(5);
 
     private final Secret secret;
     private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
@@ -157,7 +157,7 @@ final class WorkerRegistryTest {
                     .isInstanceOf(DismissedException.class)
                     .hasMessage("its host is gone from the list");
             registry.close();
-            assertThat(events.take()).isEqualTo("lost 0: its connection closed");
+            assertThat(events.take()).startsWith("lost 0: its connection ");
             assertThatThrownBy(() -> worker.requestAssignment(0, ""))
                     .isInstanceOf(DismissedException.class);
         }
@@ -175,7 +175,7 @@ final class WorkerRegistryTest {
                     .isInstanceOfSatisfying(
                             PeerLostException.class, e -> assertThat(e.lostRank()).isEqualTo(-1))
                     .hasMessageContaining("elastic worker 4: the launcher")
-                    .hasMessageContaining("is gone: its connection closed");
+                    .hasMessageContaining("is gone: its connection ");
         }
     }
 
@@ -186,7 +186,7 @@ final class WorkerRegistryTest {
             var _ = requestAssignment(worker, -1, "");
             assertThat(events.take()).isEqualTo("ready 1 from -1 ''");
             worker.close();
-            assertThat(events.take()).isEqualTo("lost 1: its connection closed");
+            assertThat(events.take()).startsWith("lost 1: its connection ");
             registry.assign(1, placement(0, 0)); // too late: ignored
         }
     }
@@ -202,7 +202,7 @@ final class WorkerRegistryTest {
                     RegistryMessageCodec.INSTANCE.encode(new RegistryMessage.Ready(3, -1, "")),
                     out);
             assertThat(events.take()).isEqualTo("ready 3 from -1 ''");
-            assertThat(events.take()).isEqualTo("lost 3: silent for 2 s");
+            assertThat(events.take()).isEqualTo("lost 3: silent for 5 s");
         }
     }
 
