@@ -91,9 +91,7 @@ final class HostTasks {
                 host,
                 () -> {
                     try {
-                        for (WorkerProcess process : last) {
-                            process.awaitOutput();
-                        }
+                        WorkerProcess.awaitOutput(last);
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt(); // never happens; release it anyway
                     }

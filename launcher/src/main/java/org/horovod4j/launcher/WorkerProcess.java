@@ -71,11 +71,14 @@ final class WorkerProcess {
         return output.hasEnded() && errors.hasEnded();
     }
 
-    /// Waits for the rest of its output. To be called when it has exited.
-    void awaitOutput() throws InterruptedException {
-        Duration silence = agent.drain(process);
-        boolean _ = output.awaitEnd(silence);
-        boolean _ = errors.awaitEnd(silence);
+    /// Waits for the rest of the output of processes that have exited.
+    static void awaitOutput(List<WorkerProcess> processes) throws InterruptedException {
+        long beginNanos = System.nanoTime();
+        for (WorkerProcess each : processes) {
+            Duration silence = each.agent.drain(each.process);
+            boolean _ = each.output.awaitEnd(silence, beginNanos);
+            boolean _ = each.errors.awaitEnd(silence, beginNanos);
+        }
     }
 
     /// Closes its output files. To be called when [#hasPrintedAll].

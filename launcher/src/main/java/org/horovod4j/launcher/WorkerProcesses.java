@@ -136,8 +136,6 @@ final class WorkerProcesses {
 
     /// Waits for the last lines of all processes. To be called when they have exited.
     void awaitOutput() throws InterruptedException {
-        for (WorkerProcess process : withOpenOutput) {
-            process.awaitOutput();
-        }
+        WorkerProcess.awaitOutput(withOpenOutput);
     }
 }

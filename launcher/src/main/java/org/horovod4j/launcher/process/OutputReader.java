@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.function.LongSupplier;
 
 /// The thread that reads one stream of one process to its end.
 ///
@@ -32,15 +33,18 @@ public final class OutputReader {
     private final InputStream source;
     private final Receiver receiver;
     private final byte[] chunk;
+    private final LongSupplier nanoTime;
     private final Thread thread;
 
     /// When the current read began, or [#BUSY] while the receiver takes bytes.
     private volatile long waitingSinceNanos = BUSY;
 
-    private OutputReader(String name, InputStream source, int chunk, Receiver receiver) {
+    private OutputReader(
+            String name, InputStream source, int chunk, Receiver receiver, LongSupplier nanoTime) {
         this.source = source;
         this.receiver = receiver;
         this.chunk = new byte[chunk];
+        this.nanoTime = nanoTime;
         this.thread = Thread.ofPlatform().daemon().name(name).unstarted(this::run);
     }
 
@@ -50,19 +54,33 @@ public final class OutputReader {
     /// @param chunk how many bytes are read at a time, at most
     public static OutputReader start(
             String name, InputStream source, int chunk, Receiver receiver) {
-        OutputReader reader = new OutputReader(name, source, chunk, receiver);
+        return start(name, source, chunk, receiver, System::nanoTime);
+    }
+
+    static OutputReader start(
+            String name, InputStream source, int chunk, Receiver receiver, LongSupplier nanoTime) {
+        OutputReader reader = new OutputReader(name, source, chunk, receiver, nanoTime);
         reader.thread.start();
         return reader;
     }
 
     /// Waits for the end of the stream, and gives up after this long without bytes; never while the
-    /// receiver takes bytes.
+    /// receiver takes bytes. Silence before the call does not count: there may be bytes that the
+    /// thread has not read yet.
     ///
     /// @return whether the stream has ended
     public boolean awaitEnd(Duration silence) throws InterruptedException {
+        return awaitEnd(silence, nanoTime.getAsLong());
+    }
+
+    /// Like the other, for a wait for several readers in turn.
+    ///
+    /// @param beginNanos when the wait for the first of them began, by [System#nanoTime]
+    public boolean awaitEnd(Duration silence, long beginNanos) throws InterruptedException {
         while (!thread.join(POLL_INTERVAL)) {
             long since = waitingSinceNanos;
-            if (since != BUSY && System.nanoTime() - since > silence.toNanos()) {
+            long now = nanoTime.getAsLong();
+            if (since != BUSY && now - Math.max(since, beginNanos) > silence.toNanos()) {
                 return false;
             }
         }
@@ -85,7 +103,7 @@ public final class OutputReader {
 
     /// @return -1 at the end, also when the JVM closed the stream because its process has ended
     private int read() {
-        waitingSinceNanos = System.nanoTime();
+        waitingSinceNanos = nanoTime.getAsLong();
         try {
             return source.read(chunk);
         } catch (IOException e) {
