@@ -143,7 +143,7 @@ class ElasticLauncherIT {
     void stoppedWorkerIsKilledAndReplaced() throws Exception {
         try (ElasticRun run =
                 ElasticRun.train(
-                        signals, "-np 2 --min-np 1 --heartbeat-timeout 4", "hold:2:start:0")) {
+                        signals, "-np 2 --min-np 1 --heartbeat-timeout 8", "hold:2:start:0")) {
             run.awaitStep(3, 2);
             run.signal("STOP", 1);
             run.awaitStep(4, 1);
@@ -152,7 +152,7 @@ class ElasticLauncherIT {
             run.finish(2);
             assertThat(run.launcher().stderr())
                     .containsPattern(
-                            "worker 1 on localhost \\(rank 1\\) failed: silent for 4 s, so it was killed");
+                            "worker 1 on localhost \\(rank 1\\) failed: silent for 8 s, so it was killed");
         }
     }
 
@@ -165,7 +165,7 @@ class ElasticLauncherIT {
                         .formatted(repaired);
         String[] words =
                 ElasticRun.launcherArguments(
-                        "-np 2 --min-np 1 --blacklist-cooldown-range 1 2 sh -c",
+                        "-np 2 --min-np 1 --blacklist-cooldown-range 1 60 sh -c",
                         signals.end() + " 20");
         words = withScript(words, program);
         try (ElasticRun run = ElasticRun.start(Map.of(), signals, words)) {

@@ -61,6 +61,7 @@ class ElasticSshIT {
         try (ElasticRun run = start("hvdssh1:2", "hvdssh2:1")) {
             run.awaitStep(5, 3);
             cluster.hosts().cutLink(2);
+            run.awaitError("lost contact with host hvdssh2");
             run.awaitStep(6, 2);
             cluster.hosts().restoreLink(2);
             run.awaitError("(?s)lost contact with host hvdssh2.*generation \\d+: 3 workers");

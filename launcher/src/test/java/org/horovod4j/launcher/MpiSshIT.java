@@ -132,6 +132,7 @@ class MpiSshIT {
                     Launcher.processes(2)
                             .hosts(arguments[0])
                             .mpi()
+                            .jvmOptions(List.of(TestJvm.NO_PERFORMANCE_DATA))
                             .run(
                                     comm -> {
                                         float[] sum = {comm.rank() + 1};

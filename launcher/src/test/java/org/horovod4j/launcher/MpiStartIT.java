@@ -23,7 +23,7 @@ class MpiStartIT {
     @TempDir Path folder;
 
     private LauncherProcess start(String script, String... command) throws IOException {
-        return start(3, script, command);
+        return start(6, script, command);
     }
 
     private LauncherProcess start(int startTimeout, String script, String... command)
@@ -51,7 +51,7 @@ class MpiStartIT {
             assertThat(launcher.stderr())
                     .startsWith(
                             "horovodrun: 1 of 1 ranks had not started within the start timeout"
-                                    + " of 3 s, so mpirun was ended\n")
+                                    + " of 6 s, so mpirun was ended\n")
                     .contains("with 'hostname' for the program", "Raise --start-timeout");
             String job = launcher.awaitOutput("job=(\\S+)", 1).getFirst();
             assertThat(Processes.ofJob(job)).isEmpty();
@@ -85,7 +85,7 @@ class MpiStartIT {
                 """;
         Path done = folder.resolve("done");
         try (LauncherProcess launcher =
-                start(4, script, "sh", "-c", "sleep 5; touch \"$0\"", done.toString())) {
+                start(10, script, "sh", "-c", "sleep 11; touch \"$0\"", done.toString())) {
             assertThat(launcher.exitCode()).as(launcher::stderr).isZero();
             assertThat(launcher.stderr()).isEmpty();
             assertThat(done).exists();

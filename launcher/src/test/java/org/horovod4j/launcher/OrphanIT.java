@@ -16,7 +16,7 @@ import java.util.Map;
 
 /// No process outlives its job, even if the launcher is killed.
 class OrphanIT {
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @Test
     void noProcessSurvivesKilledLauncher() throws Exception {
@@ -81,7 +81,7 @@ class OrphanIT {
         assumeTrue(
                 Files.getAttribute(folder, "unix:uid").equals(0), "only root can change its user");
         String program =
-                "_=$(setpriv --reuid 65534 --clear-groups setsid sh -c 'exec sleep 1004 >/dev/null"
+                "_=$(setpriv --reuid 65534 --clear-groups setsid sh -c 'exec sleep 1007 >/dev/null"
                         + " 2>&1' &); echo job=$HOROVOD_JOB_ID";
         try (LauncherProcess launcher = LauncherProcess.start("-np", "1", "sh", "-c", program)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();

@@ -33,7 +33,7 @@ class ProgressIT {
     @Test
     void readyHostsAreCounted(@TempDir Path folder) throws Exception {
         FakeSsh ssh = FakeSsh.in(folder);
-        ssh.busyFor(2);
+        ssh.busyFor(3);
         String text =
                 onATerminal(
                         Map.of("PATH", ssh.path()),

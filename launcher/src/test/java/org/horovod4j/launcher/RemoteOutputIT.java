@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 /// The output of ranks on other hosts arrives complete and in order, through agents and a
 /// [FakeSsh], however late it is read or sent.
 class RemoteOutputIT {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofMinutes(3);
 
     private FakeSsh ssh;
 
@@ -60,14 +60,14 @@ class RemoteOutputIT {
         Path out = ssh.folder().resolve("out");
         run(
                 shell(
-                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 10; wc -c; } >\"$0\"",
+                        "\"$@\" 2>\"$0.err\" | { read -r first; sleep 20; wc -c; } >\"$0\"",
                         out,
                         "-np",
                         "1",
                         "-H",
                         "far.invalid:1",
                         "--heartbeat-timeout",
-                        "5",
+                        "10",
                         "sh",
                         "-c",
                         "echo; head -c 3000000 /dev/zero | tr '\\0' '\\n'"));

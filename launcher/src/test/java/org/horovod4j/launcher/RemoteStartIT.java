@@ -190,7 +190,7 @@ class RemoteStartIT {
                         "-H",
                         "silent.invalid:1,refused.invalid:1",
                         "--start-timeout",
-                        "8",
+                        "15",
                         "--prefix-output-with-timestamp",
                         "true")) {
             await().atMost(Duration.ofSeconds(60))

@@ -52,7 +52,7 @@ class RshAgentIT {
                         "PATH",
                         System.getenv("PATH"),
                         "HOROVOD_HEARTBEAT_TIMEOUT",
-                        "4"),
+                        "8"),
                 arguments);
     }
 

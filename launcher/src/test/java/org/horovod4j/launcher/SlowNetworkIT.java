@@ -19,10 +19,10 @@ class SlowNetworkIT {
 
     @Test
     void slowLinkIsNotHostLoss() throws Exception {
-        hosts.limitBandwidth(1, "2mbit");
+        hosts.limitBandwidth(1, "800kbit");
         String program = "head -c 600000 /dev/zero | tr '\\0' '\\n'";
         try (LauncherProcess launcher =
-                hosts.startOnAll(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"), "sh", "-c", program)) {
+                hosts.startOnAll(Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "5"), "sh", "-c", program)) {
             assertThat(launcher.exitCode()).as(launcher.stderr()).isZero();
             assertThat(launcher.stdout()).hasSize(6 * 600_000 * "[0]<stdout>:\n".length());
         } finally {
@@ -41,7 +41,7 @@ class SlowNetworkIT {
             }
             try (LauncherProcess launcher =
                     hosts.startOnAll(
-                            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "2"),
+                            Map.of("HOROVOD_HEARTBEAT_TIMEOUT", "5"),
                             "java",
                             "-cp",
                             TestJvm.CLASS_PATH,

@@ -54,9 +54,9 @@ class DiscoveryScriptTest {
     void hangingScriptIsKilledWithItsChildren() throws Exception {
         Path pids = folder.resolve("pids");
         String script = "sleep 1000 & echo $$ $! > %s; wait".formatted(pids);
-        assertThatThrownBy(() -> find(script, Duration.ofSeconds(2)))
+        assertThatThrownBy(() -> find(script, Duration.ofSeconds(5)))
                 .isInstanceOf(DiscoveryException.class)
-                .hasMessage("it did not end within 2 s and was killed");
+                .hasMessage("it did not end within 5 s and was killed");
         for (String pid : Files.readString(pids).strip().split(" ", -1)) {
             await().until(() -> ProcessHandle.of(Long.parseLong(pid)).isEmpty());
         }

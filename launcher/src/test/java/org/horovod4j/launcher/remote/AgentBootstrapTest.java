@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 /// The real script and agent, run by a local shell instead of ssh.
@@ -29,6 +30,7 @@ class AgentBootstrapTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @TempDir Path folder;
+    private final String jobId = "bootstrap-" + UUID.randomUUID();
     private Path temporary;
     private final List<Process> shells = new ArrayList<>();
 
@@ -42,15 +44,9 @@ class AgentBootstrapTest {
         shells.forEach(Process::destroyForcibly);
     }
 
-    private static RemoteHostSettings job(Path where, @Nullable String java) {
+    private RemoteHostSettings job(Path where, @Nullable String java) {
         return new RemoteHostSettings(
-                "HOROVOD_JOB_ID=bootstrap-" + ProcessHandle.current().pid(),
-                TIMEOUT,
-                TIMEOUT,
-                where,
-                java,
-                List.of(),
-                Map.of());
+                "HOROVOD_JOB_ID=" + jobId, TIMEOUT, TIMEOUT, where, java, List.of(), Map.of());
     }
 
     private AgentBootstrap.Installation run(RemoteHostSettings job, String login) throws Exception {
@@ -79,7 +75,7 @@ class AgentBootstrapTest {
                 new AgentConnection(shell.getInputStream(), shell.getOutputStream());
         agentConnection.send(
                 new AgentMessage.Open(
-                        "HOROVOD_JOB_ID=b", TIMEOUT, Map.of("PATH", System.getenv("PATH"))));
+                        "HOROVOD_JOB_ID=" + jobId, TIMEOUT, Map.of("PATH", System.getenv("PATH"))));
         assertThat(nextMessage(agentConnection)).isInstanceOf(AgentMessage.Ready.class);
         agentConnection.send(
                 new AgentMessage.WriteFile(
@@ -98,7 +94,7 @@ class AgentBootstrapTest {
                 .startsWith(installation.java(), "--add-modules");
 
         agentConnection.send(
-                new AgentMessage.Start(0, List.of(hello), Map.of("HOROVOD_JOB_ID", "b")));
+                new AgentMessage.Start(0, List.of(hello), Map.of("HOROVOD_JOB_ID", jobId)));
         assertThat(nextMessage(agentConnection)).isInstanceOf(AgentMessage.Started.class);
         assertThat(describe(agentConnection, 5))
                 .containsExactlyInAnyOrder(
@@ -166,7 +162,7 @@ class AgentBootstrapTest {
         Process shell = shells.getLast();
         AgentConnection agentConnection =
                 new AgentConnection(shell.getInputStream(), shell.getOutputStream());
-        agentConnection.send(new AgentMessage.Open("HOROVOD_JOB_ID=c", TIMEOUT, Map.of()));
+        agentConnection.send(new AgentMessage.Open("HOROVOD_JOB_ID=" + jobId, TIMEOUT, Map.of()));
         assertThat(nextMessage(agentConnection)).isInstanceOf(AgentMessage.Ready.class);
         agentConnection.send(
                 new AgentMessage.Start(

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
@@ -20,6 +21,7 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /// An agent with real processes. The test acts as its launcher.
 class AgentTest {
@@ -81,8 +83,14 @@ class AgentTest {
     @Test
     void streamHeldOpenByAnotherProcessIsKeptUntilDrained() throws Exception {
         Path pid = folder.resolve("pid");
+        Path exit = folder.resolve("exit");
+        start(
+                0,
+                "setsid sleep 1000 2>/dev/null & echo $! > %s; until [ -e %s ]; do sleep 0.02; done"
+                        .formatted(pid, exit));
         // The JDK closes the streams of an exited process if no thread reads them yet.
-        start(0, "setsid sleep 1000 2>/dev/null & echo $! > %s; sleep 2".formatted(pid));
+        await().until(() -> isReading("hvd-output-0-OUT"));
+        Files.createFile(exit);
         AgentMessage.FromAgent ended = awaitMessage(AgentMessage.Exited.class);
         assertThat(ended).isEqualTo(new AgentMessage.Exited(0, 0));
         launcher.send(new AgentMessage.Forget(0));
@@ -94,6 +102,13 @@ class AgentTest {
         await().until(() -> agent.processCount() == 1);
         ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
                 .ifPresent(ProcessHandle::destroyForcibly);
+    }
+
+    private static boolean isReading(String thread) {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(each -> each.getKey().getName().equals(thread))
+                .flatMap(each -> Stream.of(each.getValue()))
+                .anyMatch(frame -> frame.getClassName().equals(FileInputStream.class.getName()));
     }
 
     private static AgentConnection connection(Pipe in, Pipe out) {

@@ -18,6 +18,7 @@ class DeadlineTest {
         Deadline deadline = new Deadline(Duration.ofMillis(1), ends::incrementAndGet);
         await().until(() -> deadline.missed().isPresent());
         assertThat(deadline.missed().orElseThrow()).contains("while connecting to it");
+        await().untilAsserted(() -> assertThat(ends).hasValue(1));
         deadline.cancel();
         assertThat(ends).hasValue(1);
     }
