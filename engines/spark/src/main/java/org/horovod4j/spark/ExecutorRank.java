@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /// A rank in the executor's JVM, on the thread of the task.
 ///
@@ -29,9 +30,16 @@ final class ExecutorRank implements RankRunner {
             "another job uses Hvd in this executor, so this job cannot use Hvd here: use the communicator"
                     + " that the function gets. Let jobs run one after the other, or call processes().";
 
+    private final Consumer<Throwable> failureReport;
     private @Nullable Rank rank;
     private boolean usesHvd;
     private @Nullable String abortReason;
+
+    /// @param failureReport called with what the function throws, before the other ranks learn of
+    ///     it
+    ExecutorRank(Consumer<Throwable> failureReport) {
+        this.failureReport = failureReport;
+    }
 
     @Override
     public Result run(TaskMessage.Start start, RankBody body, Iterator<?> rows) throws Exception {
@@ -93,12 +101,13 @@ final class ExecutorRank implements RankRunner {
         R call() throws Exception;
     }
 
-    private static <R extends @Nullable Object> R leaving(Call<R> call) throws Exception {
+    private <R extends @Nullable Object> R leaving(Call<R> call) throws Exception {
         try {
             R result = call.call();
             Hvd.shutdown();
             return result;
         } catch (Throwable e) { // the other ranks must not wait for this one
+            failureReport.accept(e);
             Hvd.abort("its function failed: " + e);
             throw e;
         }
@@ -110,10 +119,13 @@ final class ExecutorRank implements RankRunner {
         Rank started = HvdRuntime.of(settings).startOnly();
         try (Communicator communicator = started.communicator()) {
             use(started);
-            return function.call(communicator, rows);
-        } catch (Throwable e) { // the other ranks must not wait for this one
-            started.abort("its function failed: " + e);
-            throw e;
+            try {
+                return function.call(communicator, rows);
+            } catch (Throwable e) { // the other ranks must not wait for this one
+                failureReport.accept(e);
+                started.abort("its function failed: " + e);
+                throw e;
+            }
         }
     }
 

@@ -2,6 +2,7 @@ package org.horovod4j.spark;
 
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskInterruptListener;
+import org.horovod4j.launcher.function.FunctionFailure;
 import org.horovod4j.spark.RankRunner.Result;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,7 @@ final class RunningTask implements AutoCloseable {
     private final ProcessRank.@Nullable JvmOptions processOptions;
     private @Nullable RankRunner runner;
     private @Nullable String stopReason;
+    private boolean failureReported;
 
     /// From then on its thread belongs to Spark, and may run another task.
     private boolean isClosed;
@@ -47,7 +49,7 @@ final class RunningTask implements AutoCloseable {
     Result run(TaskMessage.Start start, RankBody body, Iterator<?> rows) throws Exception {
         RankRunner chosen =
                 processOptions == null
-                        ? new ExecutorRank()
+                        ? new ExecutorRank(this::reportFailure)
                         : new ProcessRank(processOptions, client.output());
         use(chosen);
         try {
@@ -55,9 +57,7 @@ final class RunningTask implements AutoCloseable {
             client.returned();
             return result;
         } catch (Throwable e) {
-            if (!isStopped()) {
-                client.threw(e);
-            }
+            reportFailure(e);
             throw e;
         } finally {
             use(null);
@@ -66,8 +66,23 @@ final class RunningTask implements AutoCloseable {
 
     private synchronized void use(@Nullable RankRunner chosen) {
         runner = chosen;
-        if (chosen != null && stopReason != null) {
-            chosen.abort(stopReason);
+        if (chosen != null) {
+            failureReported = false;
+            if (stopReason != null) {
+                chosen.abort(stopReason);
+            }
+        }
+    }
+
+    /// Reports the first failure of a run. A rank reports before it leaves the job: the other ranks
+    /// fail then, and Spark kills this task.
+    private void reportFailure(Throwable thrown) {
+        FunctionFailure failure = FunctionFailure.of(thrown); // no lock: this calls the program
+        synchronized (this) {
+            if (stopReason == null && !failureReported) {
+                failureReported = true;
+                client.threw(failure);
+            }
         }
     }
 
@@ -76,12 +91,17 @@ final class RunningTask implements AutoCloseable {
     }
 
     /// Does not wait: Spark and the connection call it on threads of theirs. The driver learns at
-    /// once that this task is gone, and lets a worker that waits for a rank return.
+    /// once that this task is gone, and lets a worker that waits for a rank return. A failure that was
+    /// reported still arrives.
     private synchronized void stop(String reason) {
         if (stopReason == null && !isClosed) {
             stopReason = reason;
             thread.interrupt();
-            client.disconnect();
+            if (failureReported) {
+                client.finish();
+            } else {
+                client.disconnect();
+            }
             RankRunner running = runner;
             if (running != null) {
                 Thread.ofPlatform()

@@ -107,8 +107,13 @@ final class TaskClient implements AutoCloseable {
         connection.send(new TaskMessage.Returned());
     }
 
-    void threw(Throwable thrown) {
-        connection.send(new TaskMessage.Threw(FunctionFailure.of(thrown)));
+    void threw(FunctionFailure failure) {
+        connection.send(new TaskMessage.Threw(failure));
+    }
+
+    /// Sends what is queued, and then closes the connection. Does not wait.
+    void finish() {
+        connection.finish();
     }
 
     /// Closes the connection, without what is queued.

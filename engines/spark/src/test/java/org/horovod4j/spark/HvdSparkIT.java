@@ -164,6 +164,45 @@ class HvdSparkIT {
         assertJobsRun();
     }
 
+    /// When a rank leaves, the other one fails, and Spark kills the task of the first.
+    @Test
+    void anExceptionIsReportedBeforeItsRankLeaves() {
+        assertThatThrownBy(
+                        () ->
+                                HvdSpark.execute(
+                                        spark,
+                                        2,
+                                        comm -> {
+                                            if (comm.rank() == 1) {
+                                                throw new SlowException();
+                                            }
+                                            comm.barrier();
+                                        }))
+                .isInstanceOf(LaunchException.class)
+                .hasMessageStartingWith("rank 1 on ")
+                .hasMessageContaining("threw " + SlowException.class.getName() + ": no data");
+        assertJobsRun();
+    }
+
+    /// Its message takes long when its rank has left.
+    private static final class SlowException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        private boolean wasSlow;
+
+        @Override
+        public String getMessage() {
+            if (!wasSlow && TaskContext.get() != null && !Hvd.isInitialized()) {
+                wasSlow = true;
+                long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+                while (System.nanoTime() < end) { // an interrupt does not end it
+                    Thread.onSpinWait();
+                }
+            }
+            return "no data";
+        }
+    }
+
     @Test
     void theLossOfAnExecutorIsReportedAndTheNextJobRuns() {
         LaunchException failure =
@@ -276,7 +315,7 @@ class HvdSparkIT {
 
     @Test
     void partitionsMayTakeLongerToComputeThanRanksToStart() {
-        Duration startTimeout = Duration.ofSeconds(4);
+        Duration startTimeout = Duration.ofSeconds(10);
         long pauseMillis = startTimeout.plusSeconds(2).toMillis();
 
         List<Integer> counts =
@@ -383,6 +422,8 @@ class HvdSparkIT {
                                                     if (comm.rank() == 1) {
                                                         Runtime.getRuntime().halt(3);
                                                     }
+                                                    // so that rank 1 is reported first
+                                                    Thread.sleep(3000);
                                                     comm.barrier();
                                                 }))
                 .isInstanceOf(LaunchException.class)
