@@ -51,12 +51,14 @@ final class CudaIpcBackend
     /// @param firstRoundBytes what ranks can exchange at a time, until a larger tensor comes
     /// @param maxRoundBytes what ranks can exchange at a time then; more only for Adasum
     /// @param abortTimeout how long others may take to notice that a rank is lost, after this one has
+    /// @param closeTimeout how long [#close] waits for the work of the device
     CudaIpcBackend(
             CudaDevice device,
             DeviceContext context,
             long firstRoundBytes,
             long maxRoundBytes,
-            Duration abortTimeout) {
+            Duration abortTimeout,
+            Duration closeTimeout) {
         this.device = device;
         this.context = context;
         this.driver = context.driver();
@@ -73,7 +75,8 @@ final class CudaIpcBackend
                             readStream,
                             firstRoundBytes,
                             maxRoundBytes,
-                            abortTimeout);
+                            abortTimeout,
+                            closeTimeout);
         } catch (RuntimeException | Error e) {
             driver.closeStream(readStream);
             throw e;

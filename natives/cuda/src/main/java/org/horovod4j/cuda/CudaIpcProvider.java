@@ -22,8 +22,11 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
     private static final long MAX_ROUND_BYTES = 16L * 1024 * 1024;
 
     /// Longer than the second after a loss in which a survivor still accepts results (`BackendMonitor`);
-    /// shorter than the two seconds that a backend waits when it is closed.
+    /// shorter than [#CLOSE_TIMEOUT].
     private static final Duration ABORT_TIMEOUT = Duration.ofMillis(1600);
+
+    /// How long a backend waits for the work of the device when it is closed.
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
 
     private static final String NAME = "CUDA_IPC";
 
@@ -109,7 +112,12 @@ public final class CudaIpcProvider implements DeviceBackendProvider {
         if (context.driver() instanceof CudaDeviceDriver driver) {
             enablePeerAccess(driver.cuda(), context.places());
             return new CudaIpcBackend(
-                    driver.cuda(), context, FIRST_ROUND_BYTES, MAX_ROUND_BYTES, ABORT_TIMEOUT);
+                    driver.cuda(),
+                    context,
+                    FIRST_ROUND_BYTES,
+                    MAX_ROUND_BYTES,
+                    ABORT_TIMEOUT,
+                    CLOSE_TIMEOUT);
         }
         throw new HorovodException(
                 "CUDA_IPC works with devices of CUDA, not with %s"

@@ -26,9 +26,6 @@ final class IpcMemory {
     /// The same for Adasum of large tensors, whose stages have slots of their size.
     private static final int LARGE_SLOTS = 2;
 
-    /// How long [#close] waits for the work of the device.
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
-
     /// How often a rank asks whether the process of another one has ended.
     private static final long PROCESS_POLL_NANOS = 10_000_000;
 
@@ -54,6 +51,7 @@ final class IpcMemory {
     private final List<Scratch> scratches = new ArrayList<>();
 
     private final Duration abortTimeout;
+    private final Duration closeTimeout;
     private volatile boolean aborted;
 
     /// From then on only [#close] uses the stages.
@@ -65,13 +63,15 @@ final class IpcMemory {
     /// @param firstRoundBytes what ranks can exchange at a time, until a larger tensor comes
     /// @param maxRoundBytes what ranks can exchange at a time then; more only for Adasum
     /// @param abortTimeout how long others may take to notice that a rank is lost, after this one has
+    /// @param closeTimeout how long [#close] waits for the work of the device
     IpcMemory(
             CudaDevice device,
             DeviceContext context,
             DeviceStream readStream,
             long firstRoundBytes,
             long maxRoundBytes,
-            Duration abortTimeout) {
+            Duration abortTimeout,
+            Duration closeTimeout) {
         this.device = device;
         this.context = context;
         this.driver = context.driver();
@@ -79,6 +79,7 @@ final class IpcMemory {
         this.readStream = readStream;
         this.maxRoundBytes = maxRoundBytes;
         this.abortTimeout = abortTimeout;
+        this.closeTimeout = closeTimeout;
         this.current = add(SLOTS, firstRoundBytes);
     }
 
@@ -193,7 +194,7 @@ final class IpcMemory {
     /// program that has stopped, and stages that a lost rank has not left. Freeing it could block
     /// forever, or invalidate memory that a slow rank still reads.
     void close() {
-        long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
+        long deadline = System.nanoTime() + closeTimeout.toNanos();
         try {
             boolean complete = awaitStreams(deadline);
             setClosed();
