@@ -55,6 +55,9 @@ class SecretIT {
                         "false",
                         "spark.broadcast.compress",
                         "false",
+                        // else Spark may remove what the test reads
+                        "spark.cleaner.referenceTracking",
+                        "false",
                         "spark.authenticate",
                         Boolean.toString(authenticate),
                         "spark.authenticate.secret",

@@ -120,7 +120,7 @@ class BlockingKernelsIT {
                                                         "HOROVOD_TENSORFLOW_KERNELS", "blocking",
                                                         "HOROVOD_STALL_CHECK_TIME_SECONDS", "5",
                                                         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
-                                                                "20"))
+                                                                "40"))
                                         .execute(
                                                 comm ->
                                                         runInOppositeOrders(

@@ -120,7 +120,11 @@ class FailedStepIT {
     private static void check(
             RuntimeException e, boolean failedHere, int failedRank, boolean isUnfed) {
         String cause = isUnfed ? "You must feed a value" : "bad batch";
-        assertThat(e).hasMessageContaining(cause);
+        if (failedHere || !isUnfed) {
+            assertThat(e).hasMessageContaining(cause);
+        } else { // a rank that is two seconds late gets the early report
+            assertThat(e).hasMessageFindingMatch(cause + "|a node of its graph failed");
+        }
         if (!failedHere) {
             assertThat(e)
                     .hasMessageContaining("the step of rank " + failedRank + " has failed")
@@ -165,7 +169,7 @@ class FailedStepIT {
                                             Shape.of(1, 1), each -> each.setFloat(1, 0, 0));
                             TFloat32 infinite =
                                     TFloat32.tensorOf(
-                                            Shape.of(1500, 1500),
+                                            Shape.of(3000, 3000),
                                             each -> each.setFloat(Float.POSITIVE_INFINITY, 7, 7))) {
                         Session.Runner runner =
                                 session.runner()
@@ -176,8 +180,7 @@ class FailedStepIT {
                             // a rank that is two seconds late sees the failure of the other one
                             assertThatThrownBy(runner::run)
                                     .hasMessageFindingMatch(
-                                            "bad input of %s|a node of its graph failed"
-                                                    .formatted(bad == 0 ? "first" : "second"))
+                                            "bad input of (first|second)|a node of its graph failed")
                                     .satisfies(e -> HvdTensorFlow.failStep(session, e));
                         } else {
                             runner.run().close();
@@ -210,7 +213,7 @@ class FailedStepIT {
         try (Graph graph = new Graph();
                 TFloat32 infinite =
                         TFloat32.tensorOf(
-                                Shape.of(1500, 1500),
+                                Shape.of(3000, 3000),
                                 each -> each.setFloat(Float.POSITIVE_INFINITY, 7, 7))) {
             Ops tf = Ops.create(graph);
             HvdOps hvd = HvdTensorFlow.ops(tf);

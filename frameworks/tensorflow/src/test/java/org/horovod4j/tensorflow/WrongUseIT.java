@@ -41,7 +41,8 @@ class WrongUseIT {
                                         .options(
                                                 Map.of(
                                                         "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
-                                                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "6"))
+                                                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+                                                                "15"))
                                         .execute(comm -> runDifferentGraphs(comm, Path.of(path))))
                 .isInstanceOf(LaunchException.class)
                 .message()

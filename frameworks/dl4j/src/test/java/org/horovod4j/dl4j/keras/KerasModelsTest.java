@@ -159,6 +159,7 @@ class KerasModelsTest {
                                     HvdDl4j.distributed(network, comm.processSet(), _ -> {});
                                     DataSet all = new DataSet(inputs, labels);
                                     double before = network.score(all);
+                                    Nd4j.getRandom().setSeed(7);
                                     for (int i = 0; i < 60; i++) {
                                         network.fit(all);
                                     }
