@@ -141,7 +141,7 @@ if find_openmpi && "$mpicc" -O3 -o "$folder/allreduce_openmpi" benchmarks/src/ma
     programs+=(openmpi)
 fi
 start_order
-say "$hosts hosts at $rate Mbit/s, delay $delay ms, allreduce of $size, congestion control $(</proc/sys/net/ipv4/tcp_congestion_control). Headers take 4 % of a link, acknowledgements 2 %; plain TCP shows what is left."
+say "$hosts hosts at $rate Mbit/s, delay $delay ms, allreduce of $size, congestion control $(ip netns exec "${link}1" cat /proc/sys/net/ipv4/tcp_congestion_control). Headers take 4 % of a link, acknowledgements 2 %; plain TCP shows what is left."
 for ((round = 1; round <= rounds; round++)); do
     shuffle "${programs[@]}"
     for program in "${shuffled[@]}"; do

@@ -159,8 +159,8 @@ static void print_line(const struct library *library, const struct job *job, siz
 /* Measures one size and prints its result. */
 typedef void measurement(const struct library *library, const struct job *job, size_t bytes);
 
-/* Times batches of calls, and returns how many. `samples` gets microseconds of one operation, at most
- * BATCHES_MAX. */
+/* Times batches of calls. Writes microseconds per operation to `samples`, which has room for
+ * BATCHES_MAX, and returns the number of batches. */
 static int time_calls(const struct library *library, const struct job *job, float *values, size_t count,
         double *samples) {
     double each = warm_up(library, job->with_metric, values, count);

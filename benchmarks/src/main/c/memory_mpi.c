@@ -1,7 +1,7 @@
 /*
  * Times how long all ranks together take to read and write a tensor each, in place and without any
- * communication. An allreduce in place has to move at least these bytes, so this is the limit of the
- * memory for it. MPI is used for barriers only.
+ * communication. An allreduce in place has to move at least these bytes, so this is about the least
+ * time that it can take. MPI is used for barriers only.
  *
  * Usage: mpirun -np 2 memory_mpi NAME ROUND OUTPUT SECONDS SIZES (see measure.h)
  */

@@ -34,7 +34,7 @@ public final class AllreduceBenchmark {
 
     private static final String TENSOR_NAME = "values";
 
-    /// The maximum size of a tensor of the warm-up. Larger ones use the same code, and more time.
+    /// The largest tensor of the warm-up. Larger tensors run the same code and take longer.
     private static final int WARM_UP_BYTES_MAX = 1 << 20;
 
     /// The maximum number of warm-ups, in total over all sizes. With a rank on every core, the compilers

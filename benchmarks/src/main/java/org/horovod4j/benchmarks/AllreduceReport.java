@@ -37,6 +37,8 @@ public final class AllreduceReport {
         programs of a round ran one after the other, in a random order. Ratios are taken round by round; \
         `(n dropped)`: so many rounds have only one of the two times, and do not count. \
         `speedup over` another program is its time divided by ours: above 1, Horovod4J is faster. \
+        `memory` only reads and writes as many bytes as an allreduce in place has to: `speedup over memory` is \
+        about the share of the memory bandwidth that ours uses. \
         `time ÷` is the time with encryption (`-tls`) or with a metric after every 100 operations \
         (`-metric`), divided by that without.
 

@@ -175,7 +175,9 @@ final class ConnectionTest {
     void peerCloseIsReported() throws Exception {
         Inbox inbox = start(connection(near, LONG));
         far.close();
-        assertThat(inbox.reasons.take().kind()).isEqualTo(Kind.CLOSED);
+        CloseReason reason = inbox.reasons.take();
+        assertThat(reason.kind()).isEqualTo(Kind.CLOSED);
+        assertThat(reason.detail()).startsWith("its connection ");
     }
 
     @Test
@@ -268,7 +270,9 @@ final class ConnectionTest {
         while (near.channel().isOpen()) {
             one.send(message);
         }
-        assertThat(inbox.reasons.take().kind()).isEqualTo(Kind.CLOSED);
+        CloseReason reason = inbox.reasons.take();
+        assertThat(reason.kind()).isEqualTo(Kind.CLOSED);
+        assertThat(reason.detail()).startsWith("its connection ");
     }
 
     @Test

@@ -25,7 +25,7 @@ class LogIT {
     private static final String OURS =
             "\\[\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{6}, rank 2\\] WARNING: all is well";
 
-    /// A JVM prints these there.
+    /// A JVM prints these variables on standard error.
     private static final Set<String> PRINTED_VARIABLES =
             Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
 

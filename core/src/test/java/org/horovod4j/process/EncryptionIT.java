@@ -75,7 +75,7 @@ class EncryptionIT {
 
     @ParameterizedTest(name = "HOROVOD_TLS={0} on rank 1 alone")
     @ValueSource(strings = {"0", "1"})
-    void encryptionMismatchFailsBothEndsImmediately(String tls) throws IOException {
+    void encryptionMismatchFailsTheJoiningRankAndIsLogged(String tls) throws IOException {
         TestJobPlan plan =
                 TestJobPlan.of(2, Worker.class)
                         .servedBy(RendezvousHost.RANK0)

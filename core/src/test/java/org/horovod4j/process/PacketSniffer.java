@@ -68,7 +68,7 @@ final class PacketSniffer implements AutoCloseable {
             if (!enlarged) {
                 call("close", socket);
             }
-            Assumptions.assumeTrue(enlarged, "a buffer that holds all packets needs root");
+            Assumptions.assumeTrue(enlarged, "SO_RCVBUFFORCE needs CAP_NET_ADMIN");
         }
         thread.execute(this::listen);
     }

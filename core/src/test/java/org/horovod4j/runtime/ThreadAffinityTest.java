@@ -41,7 +41,9 @@ class ThreadAffinityTest {
 
     /// The processors of this thread.
     private static String ownProcessors() {
-        return processors(Path.of("/proc/thread-self"));
+        String processors = processors(Path.of("/proc/thread-self"));
+        assertThat(processors).isNotEmpty();
+        return processors;
     }
 
     /// The last processor that this process may use.

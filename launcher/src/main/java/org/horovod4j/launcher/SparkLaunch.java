@@ -135,8 +135,9 @@ final class SparkLaunch {
                     console.printMessage("ended a process that the job had left behind: " + left);
                 }
             }
-            boolean _ = out.awaitEnd(OutputReader.IDLE_TIMEOUT);
-            boolean _ = err.awaitEnd(OutputReader.IDLE_TIMEOUT);
+            long beginNanos = System.nanoTime();
+            boolean _ = out.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
+            boolean _ = err.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
             if (code != 0 && interruption == null) {
                 console.printMessage("%s ended with exit code %d".formatted(COMMAND, code));
             }

@@ -86,7 +86,7 @@ final class WorkerProcess {
         outputTargets.close(worker.number());
     }
 
-    /// The last lines of its standard error; complete after [#awaitOutput].
+    /// The last lines of its standard error; complete when `awaitOutput` has returned.
     List<String> lastErrors() {
         return lastErrors.lines();
     }

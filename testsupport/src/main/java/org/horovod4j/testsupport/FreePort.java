@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /// Chooses ports for listeners that start later.
 ///
-/// The ports are below the range of ephemeral ports, so no connection takes one meanwhile. JVMs that
-/// run tests side by side use different blocks, and one JVM repeats a port only after a whole block.
+/// The ports are below the range of ephemeral ports, so no connection takes one meanwhile. Two JVMs that
+/// run tests side by side rarely use the same block, and one JVM repeats a port only after a whole block.
 public final class FreePort {
     private static final int FIRST = 20_000;
     private static final int BLOCKS = 12;

@@ -4,7 +4,7 @@
 /// tests that start programs. [SimulatedHost] and [SshHosts] turn this machine into several.
 /// [ByteFuzzer] feeds changed bytes to decoders. [SlowCases] keeps cases for the slow tests.
 /// [ElasticTestJob] runs elastic jobs. [ParsedTrace] reads timelines, and [ResourceUsage] finds leaks.
-/// [FreePort] chooses ports. [DefaultAwaitTimeout] applies to all tests.
+/// [FreePort] chooses ports. [DefaultAwaitTimeout] sets the timeout of `await()`.
 ///
 /// - May depend on: `com.tngtech.archunit..`, `org.assertj..`, `org.awaitility..`,
 ///   `org.junit.jupiter..`, `org.junit.platform.launcher..`.

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 class DefaultAwaitTimeoutTest {
     @Test
-    void defaultTimeoutIsOneMinute() {
+    void defaultTimeoutIsLongerThanThatOfAwaitility() {
         AtomicLong millisLeft = new AtomicLong();
         await().pollDelay(Duration.ZERO)
                 .conditionEvaluationListener(

@@ -118,8 +118,8 @@ final class ExecutorRank implements RankRunner {
             throws Exception {
         Rank started = HvdRuntime.of(settings).startOnly();
         try (Communicator communicator = started.communicator()) {
-            use(started);
             try {
+                use(started);
                 return function.call(communicator, rows);
             } catch (Throwable e) { // the other ranks must not wait for this one
                 failureReport.accept(e);

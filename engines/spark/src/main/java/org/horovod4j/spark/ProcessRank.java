@@ -94,9 +94,10 @@ final class ProcessRank implements RankRunner {
             } finally {
                 kill(started);
             }
+            long beginNanos = System.nanoTime();
             for (OutputReader reader : readers) {
                 // A process that the function has left behind may hold the pipe open.
-                boolean _ = reader.awaitEnd(OutputReader.IDLE_TIMEOUT);
+                boolean _ = reader.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
             }
             return result(started, file);
         } finally {

@@ -74,8 +74,8 @@ final class RunningTask implements AutoCloseable {
         }
     }
 
-    /// Reports the first failure of a run. A rank reports before it leaves the job: the other ranks
-    /// fail then, and Spark kills this task.
+    /// Reports the first failure of a run. A rank in this JVM reports before it leaves the job: after
+    /// that the other ranks fail, and Spark kills this task.
     private void reportFailure(Throwable thrown) {
         FunctionFailure failure = FunctionFailure.of(thrown); // no lock: this calls the program
         synchronized (this) {
@@ -91,8 +91,8 @@ final class RunningTask implements AutoCloseable {
     }
 
     /// Does not wait: Spark and the connection call it on threads of theirs. The driver learns at
-    /// once that this task is gone, and lets a worker that waits for a rank return. A failure that was
-    /// reported still arrives.
+    /// once that this task is gone, or after a failure that was reported, and lets a worker that waits
+    /// for a rank return.
     private synchronized void stop(String reason) {
         if (stopReason == null && !isClosed) {
             stopReason = reason;

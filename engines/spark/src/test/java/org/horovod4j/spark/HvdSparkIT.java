@@ -184,7 +184,7 @@ class HvdSparkIT {
         assertJobsRun();
     }
 
-    /// Its message takes long when its rank has left.
+    /// `getMessage()` takes a second once its rank has left the job.
     private static final class SlowException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

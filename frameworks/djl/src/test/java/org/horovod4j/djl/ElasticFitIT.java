@@ -61,7 +61,7 @@ class ElasticFitIT {
         List<String> positions = new ArrayList<>();
         try (Model model = Model.newInstance("fit", Device.cpu(), "PyTorch")) {
             model.setBlock(TestTraining.network());
-            // Gradients are reduced after the batch in which rank 1 ends.
+            // With overlap, the step in which rank 1 ends could still succeed on rank 0.
             Optimizer optimizer =
                     HvdDjl.distributed(TestTraining.sgd(), model, it -> it.overlap(false));
             ElasticSampler sampler = new ElasticSampler(SAMPLES, Sampling.shuffled(7));

@@ -201,8 +201,9 @@ public final class MpiRunner {
                         "ended a process that the job had left behind: " + left);
             }
         }
-        boolean _ = output.awaitEnd(OutputReader.IDLE_TIMEOUT);
-        boolean _ = errors.awaitEnd(OutputReader.IDLE_TIMEOUT);
+        long beginNanos = System.nanoTime();
+        boolean _ = output.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
+        boolean _ = errors.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
         if (late) {
             launcherConsole.printMessage(
                     """

@@ -73,14 +73,14 @@ public final class OutputReader {
         return awaitEnd(silence, nanoTime.getAsLong());
     }
 
-    /// Like the other, for a wait for several readers in turn.
+    /// Like [#awaitEnd(Duration)], when the caller waits for several readers one after another.
     ///
-    /// @param beginNanos when the wait for the first of them began, by [System#nanoTime]
+    /// @param beginNanos [System#nanoTime] when the wait for the first of them began
     public boolean awaitEnd(Duration silence, long beginNanos) throws InterruptedException {
         while (!thread.join(POLL_INTERVAL)) {
             long since = waitingSinceNanos;
             long now = nanoTime.getAsLong();
-            if (since != BUSY && now - Math.max(since, beginNanos) > silence.toNanos()) {
+            if (since != BUSY && Math.min(now - since, now - beginNanos) > silence.toNanos()) {
                 return false;
             }
         }

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
 /// and events of a framework in this process can be passed as addresses. All methods may be called
 /// from any thread.
 final class CudaDevice {
-    private static final int ALLOCATION_RETRIES = 20;
+    private static final int ALLOCATION_RETRIES = 200;
     private static final Duration RETRY_WAIT = Duration.ofMillis(10);
 
     private final CudaApi api;
