@@ -7,6 +7,7 @@ import org.horovod4j.launcher.function.LineOutputStream;
 import org.horovod4j.launcher.function.RankCommand;
 import org.horovod4j.launcher.process.ExitStatus;
 import org.horovod4j.launcher.process.OutputReader;
+import org.horovod4j.log.Log;
 import org.jspecify.annotations.Nullable;
 
 import scala.Tuple2;
@@ -19,11 +20,14 @@ import java.io.ObjectOutputStream;
 import java.io.ObjectStreamClass;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -32,17 +36,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /// A rank in a process of its own, which the executor starts: for frameworks of which a JVM can hold
 /// one rank only.
 ///
 /// The process gets the function, the settings, with the secret, and those of Hadoop, which may have
 /// keys, over its standard input. That stays open: when it ends, the executor is gone and the process
-/// ends too. It leaves the result in a file that only this user can read. Both ends are JVMs of one
-/// user on one host, so this is no channel by which others could send objects.
+/// ends too. It leaves the result in a file that only this user can read. If the function has failed,
+/// the process stays in the job until a byte on its standard input says that the driver knows. Both ends
+/// are JVMs of one user on one host, so this is no channel by which others could send objects.
 final class ProcessRank implements RankRunner {
     /// The name of this property tells a process from an executor.
     private static final String PREFIX = "hvd-spark-";
+
+    private static final Logger LOGGER = Log.of(ProcessRank.class);
+
+    /// The name of the file of a result while it is written.
+    static final String INCOMPLETE = "incomplete";
 
     private static final String HADOOP_SETTINGS = "spark.hadoop.";
 
@@ -55,14 +66,21 @@ final class ProcessRank implements RankRunner {
     /// The size of a pipe on Linux.
     private static final int CHUNK = 1 << 16;
 
+    /// How often the executor looks for the file of a failure.
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
+
     private final JvmOptions jvmOptions;
     private final TaskOutput output;
+    private final Consumer<Throwable> failureReport;
     private @Nullable Process process;
     private @Nullable String abortReason;
 
-    ProcessRank(JvmOptions jvmOptions, TaskOutput output) {
+    /// @param failureReport called with what the function throws, before the other ranks learn of
+    ///     it
+    ProcessRank(JvmOptions jvmOptions, TaskOutput output, Consumer<Throwable> failureReport) {
         this.jvmOptions = jvmOptions;
         this.output = output;
+        this.failureReport = failureReport;
     }
 
     /// Options of the JVM of a process.
@@ -76,7 +94,26 @@ final class ProcessRank implements RankRunner {
     ///
     /// @param failure encoded by [ObjectCodec]; null if it returned
     @SuppressWarnings("ArrayRecordComponent") // never compared
-    record Outcome(@Nullable Result result, byte @Nullable [] failure) implements Serializable {}
+    record Outcome(@Nullable Result result, byte @Nullable [] failure) implements Serializable {
+        /// What the function threw; null if it returned.
+        @Nullable Exception thrown() {
+            if (failure == null) {
+                return null;
+            }
+            FunctionFailure decoded =
+                    (FunctionFailure)
+                            new ObjectCodec(FunctionFailure.class.getClassLoader()).decode(failure);
+            if (decoded == null) {
+                return new IllegalStateException(
+                        "the function threw, and the process did not say what");
+            }
+            Throwable thrown =
+                    decoded.thrown().restore(Thread.currentThread().getContextClassLoader());
+            return thrown instanceof Exception exception
+                    ? exception
+                    : new IllegalStateException(thrown.toString(), thrown);
+        }
+    }
 
     @Override
     public Result run(TaskMessage.Start start, RankBody body, Iterator<?> rows) throws Exception {
@@ -88,8 +125,10 @@ final class ProcessRank implements RankRunner {
                     List.of(
                             forward(started.getInputStream(), false),
                             forward(started.getErrorStream(), true));
+            @Nullable Outcome outcome;
             try {
                 send(started, start, body, file);
+                outcome = awaitOutcome(started, file);
                 started.waitFor();
             } finally {
                 kill(started);
@@ -99,15 +138,48 @@ final class ProcessRank implements RankRunner {
                 // A process that the function has left behind may hold the pipe open.
                 boolean _ = reader.awaitEnd(OutputReader.IDLE_TIMEOUT, beginNanos);
             }
-            return result(started, file);
+            return result(started, outcome);
         } finally {
             deleteResult(file);
+        }
+    }
+
+    /// Waits for the outcome of a function, and reports a failure before the process leaves the job.
+    ///
+    /// @return null if the process ended without an outcome
+    private @Nullable Outcome awaitOutcome(Process started, Path file)
+            throws IOException, ClassNotFoundException, InterruptedException {
+        while (!Files.exists(file)) {
+            if (started.waitFor(POLL_INTERVAL) && !Files.exists(file)) {
+                return null;
+            }
+        }
+        Outcome outcome;
+        try (ObjectInputStream in = new LoaderInputStream(Files.newInputStream(file))) {
+            outcome = (Outcome) in.readObject();
+        }
+        Exception failure = outcome.thrown();
+        if (failure != null) {
+            failureReport.accept(failure);
+            acknowledge(started);
+        }
+        return outcome;
+    }
+
+    /// Lets a process leave the job.
+    private static void acknowledge(Process started) {
+        try {
+            started.getOutputStream().write(0);
+            started.getOutputStream().flush();
+        } catch (IOException e) {
+            LOGGER.log(Level.DEBUG, "The process of a rank has ended meanwhile", e);
         }
     }
 
     /// Removes the file of the result and its folder.
     static void deleteResult(Path file) throws IOException {
         Files.deleteIfExists(file);
+        Files.deleteIfExists(file.resolveSibling(INCOMPLETE));
         Files.deleteIfExists(Objects.requireNonNull(file.getParent()));
     }
 
@@ -202,39 +274,21 @@ final class ProcessRank implements RankRunner {
         }
     }
 
-    private Result result(Process ended, Path file) throws Exception {
+    private Result result(Process ended, @Nullable Outcome outcome) throws Exception {
         String reason = reason();
         if (reason != null) {
             throw new IllegalStateException("its process was ended: " + reason);
         }
-        if (!Files.exists(file)) {
+        if (outcome == null) {
             throw new IllegalStateException(
                     "the process of the rank ended before its function returned: "
                             + new ExitStatus(ended.exitValue()));
         }
-        Outcome outcome;
-        try (ObjectInputStream in = new LoaderInputStream(Files.newInputStream(file))) {
-            outcome = (Outcome) in.readObject();
-        }
-        if (outcome.failure != null) {
-            FunctionFailure failure =
-                    (FunctionFailure)
-                            new ObjectCodec(FunctionFailure.class.getClassLoader())
-                                    .decode(outcome.failure);
-            throw restored(failure);
+        Exception failure = outcome.thrown();
+        if (failure != null) {
+            throw failure;
         }
         return outcome.result == null ? new Result(Result.NO_RANK, null) : outcome.result;
-    }
-
-    private static Exception restored(@Nullable FunctionFailure failure) {
-        if (failure == null) {
-            return new IllegalStateException(
-                    "the function threw, and the process did not say what");
-        }
-        Throwable thrown = failure.thrown().restore(Thread.currentThread().getContextClassLoader());
-        return thrown instanceof Exception exception
-                ? exception
-                : new IllegalStateException(thrown.toString(), thrown);
     }
 
     private synchronized void use(Process started) {

@@ -13,11 +13,17 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /// The process of a [ProcessRank].
 final class ProcessRankMain {
+    /// How long the executor may take to report a failure.
+    private static final Duration REPORT_TIMEOUT = Duration.ofSeconds(5);
+
     private ProcessRankMain() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -30,11 +36,19 @@ final class ProcessRankMain {
         ProcessRank.settings(in.readObject()).forEach(System.getProperties()::putIfAbsent);
         Path file = Path.of(in.readUTF());
         RankBody body = (RankBody) in.readObject();
+        CountDownLatch reported = new CountDownLatch(1);
         Thread.ofPlatform()
                 .daemon()
                 .name("hvd-executor-watch")
-                .start(() -> endWith(executor, file));
-        ProcessRank.Outcome outcome = outcome(worker, settings, body);
+                .start(() -> endWith(executor, file, reported));
+        @Nullable Throwable thrown = null;
+        ProcessRank.Outcome outcome;
+        try {
+            outcome = new ProcessRank.Outcome(call(worker, settings, body), null);
+        } catch (Throwable e) { // everything is reported to the driver
+            thrown = e;
+            outcome = failed(e);
+        }
         try {
             write(outcome, file);
         } catch (NotSerializableException e) {
@@ -46,8 +60,12 @@ final class ProcessRankMain {
                                     e)),
                     file);
         }
-        if (outcome.failure() == null) {
+        if (thrown == null) {
             Hvd.shutdown();
+        } else {
+            // When this rank leaves, the others fail, and Spark kills the task of this one.
+            boolean _ = reported.await(REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            Hvd.abort("its function failed: " + thrown);
         }
         System.out.flush();
         System.err.flush();
@@ -60,13 +78,16 @@ final class ProcessRankMain {
         Runtime.getRuntime().halt(code);
     }
 
+    /// The file exists when it is complete.
     private static void write(ProcessRank.Outcome outcome, Path file) throws IOException {
-        try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
+        Path incomplete = file.resolveSibling(ProcessRank.INCOMPLETE);
+        try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(incomplete))) {
             out.writeObject(outcome);
         } catch (IOException | RuntimeException e) {
-            Files.deleteIfExists(file);
+            Files.deleteIfExists(incomplete);
             throw e;
         }
+        Files.move(incomplete, file);
     }
 
     private static ProcessRank.Outcome failed(Throwable thrown) {
@@ -74,9 +95,13 @@ final class ProcessRankMain {
     }
 
     /// The executor never closes the stream while the process runs.
-    private static void endWith(InputStream executor, Path file) {
+    ///
+    /// @param reported counted down when the executor has reported a failure
+    private static void endWith(InputStream executor, Path file, CountDownLatch reported) {
         try {
-            while (executor.read() >= 0) {}
+            while (executor.read() >= 0) {
+                reported.countDown();
+            }
         } catch (IOException e) {
             System.err.println("the executor is gone: " + e);
         }
@@ -88,28 +113,19 @@ final class ProcessRankMain {
         halt(1);
     }
 
-    private static ProcessRank.Outcome outcome(
-            int worker, Map<String, String> settings, RankBody body) {
-        try {
-            Result result =
-                    switch (body) {
-                        case RankBody.OfRank function -> {
-                            Hvd.init(settings);
-                            yield new Result(
-                                    worker,
-                                    function.call(Hvd.communicator(), Collections.emptyIterator()));
-                        }
-                        case RankBody.OfWorker(var function) -> {
-                            Hvd.configure(settings);
-                            @Nullable Object value = function.call();
-                            yield new Result(
-                                    Hvd.isInitialized() ? Hvd.rank() : Result.NO_RANK, value);
-                        }
-                    };
-            return new ProcessRank.Outcome(result, null);
-        } catch (Throwable e) { // everything is reported to the driver
-            Hvd.abort("its function failed: " + e);
-            return failed(e);
-        }
+    private static Result call(int worker, Map<String, String> settings, RankBody body)
+            throws Exception {
+        return switch (body) {
+            case RankBody.OfRank function -> {
+                Hvd.init(settings);
+                yield new Result(
+                        worker, function.call(Hvd.communicator(), Collections.emptyIterator()));
+            }
+            case RankBody.OfWorker(var function) -> {
+                Hvd.configure(settings);
+                @Nullable Object value = function.call();
+                yield new Result(Hvd.isInitialized() ? Hvd.rank() : Result.NO_RANK, value);
+            }
+        };
     }
 }

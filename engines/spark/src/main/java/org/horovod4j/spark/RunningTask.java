@@ -50,7 +50,7 @@ final class RunningTask implements AutoCloseable {
         RankRunner chosen =
                 processOptions == null
                         ? new ExecutorRank(this::reportFailure)
-                        : new ProcessRank(processOptions, client.output());
+                        : new ProcessRank(processOptions, client.output(), this::reportFailure);
         use(chosen);
         try {
             Result result = chosen.run(start, body, rows);
@@ -74,8 +74,8 @@ final class RunningTask implements AutoCloseable {
         }
     }
 
-    /// Reports the first failure of a run. A rank in this JVM reports before it leaves the job: after
-    /// that the other ranks fail, and Spark kills this task.
+    /// Reports the first failure of a run. A rank whose function throws reports before it leaves the job:
+    /// after that the other ranks fail, and Spark kills this task.
     private void reportFailure(Throwable thrown) {
         FunctionFailure failure = FunctionFailure.of(thrown); // no lock: this calls the program
         synchronized (this) {
