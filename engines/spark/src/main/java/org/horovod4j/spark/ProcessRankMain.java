@@ -49,6 +49,7 @@ final class ProcessRankMain {
             thrown = e;
             outcome = failed(e);
         }
+        flushOutput(); // before the driver ends the job because of a failure
         try {
             write(outcome, file);
         } catch (NotSerializableException e) {
@@ -67,9 +68,13 @@ final class ProcessRankMain {
             boolean _ = reported.await(REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
             Hvd.abort("its function failed: " + thrown);
         }
+        flushOutput();
+        halt(0); // the function may have left threads
+    }
+
+    private static void flushOutput() {
         System.out.flush();
         System.err.flush();
-        halt(0); // the function may have left threads
     }
 
     /// Ends this process, and those that the function has started.
