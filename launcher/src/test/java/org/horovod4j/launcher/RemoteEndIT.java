@@ -26,17 +26,6 @@ class RemoteEndIT {
 
     @Test
     void firstFailureIsReportedWithLastErrorLines() throws Exception {
-        String program =
-                """
-                echo job=$HOROVOD_JOB_ID
-                case $HOROVOD_RANK in
-                    0) touch "$0" ;;
-                    3)
-                        until [ -e "$0" ]; do sleep 0.02; done
-                        echo disk full >&2
-                        exit 3 ;;
-                esac
-                exec sleep 1000""";
         try (LauncherProcess launcher =
                 ssh.start(
                         "-np",
@@ -45,7 +34,7 @@ class RemoteEndIT {
                         "far1.invalid:2,far2.invalid:2",
                         "sh",
                         "-c",
-                        program,
+                        TestCommands.RANK_3_FAILS,
                         ssh.folder().resolve("ready").toString())) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())

@@ -78,19 +78,9 @@ class SshHostsIT {
 
     @Test
     void failingRankEndsOthersOnAllHosts() throws Exception {
-        String program =
-                """
-                echo job=$HOROVOD_JOB_ID
-                case $HOROVOD_RANK in
-                    0) touch "$0" ;;
-                    3)
-                        until [ -e "$0" ]; do sleep 0.02; done
-                        echo disk full >&2
-                        exit 3 ;;
-                esac
-                exec sleep 1000""";
         String ready = hosts.folder().resolve("ready").toString();
-        try (LauncherProcess launcher = hosts.startOnAll(Map.of(), "sh", "-c", program, ready)) {
+        try (LauncherProcess launcher =
+                hosts.startOnAll(Map.of(), "sh", "-c", TestCommands.RANK_3_FAILS, ready)) {
             assertThat(launcher.exitCode()).isOne();
             assertThat(launcher.stderr())
                     .contains("First to fail was rank 3 on hvdssh2", "exit code 3.")

@@ -12,6 +12,20 @@ import java.util.stream.Stream;
 /// The commands of launchers and ranks on this machine. The tests start hundreds of them, so both
 /// start from class archives.
 final class TestCommands {
+    /// A script for `sh -c`: rank 3 fails when rank 0 has created the file that is its argument, and the
+    /// others wait.
+    static final String RANK_3_FAILS =
+            """
+            echo job=$HOROVOD_JOB_ID
+            case $HOROVOD_RANK in
+                0) touch "$0" ;;
+                3)
+                    until [ -e "$0" ]; do sleep 0.02; done
+                    echo disk full >&2
+                    exit 3 ;;
+            esac
+            exec sleep 1000""";
+
     private TestCommands() {}
 
     /// Loads the classes that most ranks load, to be archived.

@@ -44,8 +44,9 @@ import java.util.function.Consumer;
 /// The process gets the function, the settings, with the secret, and those of Hadoop, which may have
 /// keys, over its standard input. That stays open: when it ends, the executor is gone and the process
 /// ends too. It leaves the result in a file that only this user can read. If the function has failed,
-/// the process stays in the job until a byte on its standard input says that the driver knows. Both ends
-/// are JVMs of one user on one host, so this is no channel by which others could send objects.
+/// the process stays in the job until a byte on its standard input says that the failure is reported, or
+/// for some seconds. Both ends are JVMs of one user on one host, so this is no channel by which others
+/// could send objects.
 final class ProcessRank implements RankRunner {
     /// The name of this property tells a process from an executor.
     private static final String PREFIX = "hvd-spark-";
@@ -66,7 +67,7 @@ final class ProcessRank implements RankRunner {
     /// The size of a pipe on Linux.
     private static final int CHUNK = 1 << 16;
 
-    /// How often the executor looks for the file of a failure.
+    /// How often the executor looks for the file of the result.
     private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
 
     private final JvmOptions jvmOptions;
