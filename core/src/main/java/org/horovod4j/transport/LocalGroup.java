@@ -80,6 +80,11 @@ public final class LocalGroup {
         return regions[member];
     }
 
+    /// The index of the next notice in every region, below [RegionLayout#NOTICES].
+    public int nextNoticeIndex() {
+        return RegionLayout.noticeIndex(sequence + 1);
+    }
+
     /// The offset of the payload of the next notice in this rank's region.
     public long nextPayloadOffset() {
         return RegionLayout.noticeOffset(sequence + 1) + RegionLayout.PAYLOAD;

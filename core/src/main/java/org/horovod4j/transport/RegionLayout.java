@@ -12,6 +12,9 @@ public final class RegionLayout {
     /// The capacity of a stage.
     public static final long STAGE_BYTES = 512 * 1024;
 
+    /// The number of notices in a region, which are used in turn.
+    public static final int NOTICES = 2;
+
     /// The number of stages in a region: one is packed, one reduced, one unpacked, one is spare.
     public static final int STAGES = 4;
 
@@ -22,8 +25,8 @@ public final class RegionLayout {
     static final long PAYLOAD = 2 * Long.BYTES;
     private static final long NOTICE = CACHE_LINE_PAIR + NOTICE_BYTES;
 
-    // A region: two notices, the counters, the claim counter, the stages.
-    private static final long COUNTERS = 2 * NOTICE;
+    // A region: the notices, the counters, the claim counter, the stages.
+    private static final long COUNTERS = NOTICES * NOTICE;
 
     /// The claim counter: how many chunks of this rank's part were claimed, by this rank or others.
     static final long CLAIMED = COUNTERS + Counter.values().length * CACHE_LINE_PAIR;
@@ -59,8 +62,13 @@ public final class RegionLayout {
         UNPACKED
     }
 
+    /// The index of a notice in a region.
+    static int noticeIndex(long sequence) {
+        return (int) (sequence % NOTICES);
+    }
+
     static long noticeOffset(long sequence) {
-        return (sequence & 1) * NOTICE;
+        return noticeIndex(sequence) * NOTICE;
     }
 
     static long counterOffset(Counter counter) {

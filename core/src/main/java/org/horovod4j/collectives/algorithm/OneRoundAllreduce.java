@@ -4,6 +4,7 @@ import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.transport.LocalGroup;
+import org.horovod4j.transport.RegionLayout;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -28,8 +29,7 @@ public final class OneRoundAllreduce {
     private final long maxBytes;
     private final MemorySegment scratch;
     private final ActivityRecorder activityRecorder;
-    private final MemorySegment[] sources;
-    private final long[] offsets;
+    private final Payloads[] payloads = new Payloads[RegionLayout.NOTICES];
 
     /// @param scratch private off-heap memory of this rank, as large as a notice
     public OneRoundAllreduce(
@@ -38,10 +38,25 @@ public final class OneRoundAllreduce {
         this.maxBytes = Math.min(MAX_BYTES, MAX_READ_BYTES / local.size());
         this.activityRecorder = activityRecorder;
         this.scratch = scratch;
-        this.sources = new MemorySegment[local.size()];
-        this.offsets = new long[local.size()];
-        for (int member = 0; member < local.size(); member++) {
-            sources[member] = local.region(member);
+        Arrays.setAll(payloads, _ -> new Payloads());
+    }
+
+    /// The payloads of all members in notices of one index. They are kept for the next operation of the
+    /// same size: with many ranks, new slices would be most of what an operation allocates, and every
+    /// page of the heap that is used for the first time costs a page fault.
+    private final class Payloads {
+        private final MemorySegment[] sources = new MemorySegment[local.size()];
+        private MemorySegment result = MemorySegment.NULL;
+        private long byteSize = -1;
+
+        void resize(long offset, long bytes) {
+            if (bytes != byteSize) {
+                for (int member = 0; member < sources.length; member++) {
+                    sources[member] = local.region(member).asSlice(offset, bytes);
+                }
+                result = scratch.asSlice(0, bytes);
+                byteSize = bytes;
+            }
         }
     }
 
@@ -59,14 +74,15 @@ public final class OneRoundAllreduce {
         long count = fusedTensors.elementCount();
         MemorySegment mine = local.region(local.index());
         long payload = local.nextPayloadOffset();
+        Payloads notices = payloads[local.nextNoticeIndex()];
+        notices.resize(payload, fusedTensors.byteSize());
         long since = activityRecorder.begin();
         fusedTensors.pack(0, count, mine, payload);
         reduction.prescale(mine, payload, count);
         since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         local.barrier(stamp);
         since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
-        Arrays.fill(offsets, payload);
-        reduction.reduce(scratch, 0, sources, offsets, count);
+        reduction.reduce(notices.result, notices.sources);
         reduction.postscale(scratch, 0, count);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
         fusedTensors.unpack(scratch, 0, 0, count);

@@ -56,6 +56,13 @@ public record ScaledReduction(
                 dataType, op, target, targetOffset, sources, sourceOffsets, sources.length, count);
     }
 
+    /// Reduces segments of the same size in order into `target`, which may be one of them.
+    ///
+    /// @param sources at least two
+    void reduce(MemorySegment target, MemorySegment[] sources) {
+        kernels.reduce(dataType, op, target, sources);
+    }
+
     /// Divides the reduced values if the op is AVERAGE, and scales them after the reduction.
     public void postscale(MemorySegment memory, long offset, long count) {
         if (divides()) {

@@ -133,14 +133,22 @@ public final class Kernels {
         for (int k = 0; k < sourceCount; k++) {
             slices[k] = sources[k].asSlice(sourceOffsets[k], byteSize);
         }
-        MemorySegment result = target.asSlice(targetOffset, byteSize);
-        KernelVariant variant = variantFor(count);
-        if (sourceCount == 2) {
-            variant.loop(dataType, op).run(result, slices[0], slices[1], 0);
+        reduce(dataType, op, target.asSlice(targetOffset, byteSize), slices);
+    }
+
+    /// Like the other one, for segments that have the size of the result. A caller that keeps them
+    /// saves new slices for each reduction.
+    ///
+    /// @param sources at least two
+    public void reduce(
+            DataType dataType, ReduceOp op, MemorySegment target, MemorySegment[] sources) {
+        KernelVariant variant = variantFor(target.byteSize() / dataType.byteSize());
+        if (sources.length == 2) {
+            variant.loop(dataType, op).run(target, sources[0], sources[1], 0);
         } else if (dataType == DataType.FLOAT16 || dataType == DataType.BFLOAT16) {
-            variant.halfArithmetic(dataType).reduce(op, result, slices);
+            variant.halfArithmetic(dataType).reduce(op, target, sources);
         } else {
-            reduceInBlocks(variant.loop(dataType, op), result, slices);
+            reduceInBlocks(variant.loop(dataType, op), target, sources);
         }
     }
 
@@ -150,13 +158,17 @@ public final class Kernels {
         for (long i = 0; i < target.byteSize(); i += KernelScratch.BLOCK_BYTES) {
             long byteSize = Math.min(KernelScratch.BLOCK_BYTES, target.byteSize() - i);
             MemorySegment partial = block.asSlice(0, byteSize);
-            loop.run(partial, sources[0].asSlice(i, byteSize), sources[1].asSlice(i, byteSize), 0);
+            loop.run(partial, slice(sources[0], i, byteSize), slice(sources[1], i, byteSize), 0);
             for (int k = 2; k < last; k++) {
-                loop.run(partial, partial, sources[k].asSlice(i, byteSize), 0);
+                loop.run(partial, partial, slice(sources[k], i, byteSize), 0);
             }
             // Written last, because the target may be one of the sources.
-            loop.run(target.asSlice(i, byteSize), partial, sources[last].asSlice(i, byteSize), 0);
+            loop.run(slice(target, i, byteSize), partial, slice(sources[last], i, byteSize), 0);
         }
+    }
+
+    private static MemorySegment slice(MemorySegment segment, long from, long byteSize) {
+        return segment.byteSize() == byteSize ? segment : segment.asSlice(from, byteSize);
     }
 
     /// Multiplies `count` elements in place.
