@@ -80,12 +80,12 @@ public final class LocalGroup {
         return regions[member];
     }
 
-    /// The index of the next notice in every region, below [RegionLayout#NOTICES].
-    public int nextNoticeIndex() {
-        return RegionLayout.noticeIndex(sequence + 1);
+    /// The place of the next notice in every region, below [RegionLayout#NOTICE_PLACES].
+    public int nextNoticePlace() {
+        return RegionLayout.noticePlace(sequence + 1);
     }
 
-    /// The offset of the payload of the next notice in this rank's region.
+    /// The offset of the payload of the next notice, the same in every region.
     public long nextPayloadOffset() {
         return RegionLayout.noticeOffset(sequence + 1) + RegionLayout.PAYLOAD;
     }
@@ -175,8 +175,9 @@ public final class LocalGroup {
             advanceTo(counter, 0);
         }
         resetClaims();
-        LONG.setRelease(regions[index], RegionLayout.noticeOffset(0), 0L);
-        LONG.setRelease(regions[index], RegionLayout.noticeOffset(1), 0L);
+        for (int place = 0; place < RegionLayout.NOTICE_PLACES; place++) {
+            LONG.setRelease(regions[index], RegionLayout.noticeOffset(place), 0L);
+        }
     }
 
     /// All ranks of the process set are on this host, so a member ends every wait.

@@ -12,8 +12,8 @@ public final class RegionLayout {
     /// The capacity of a stage.
     public static final long STAGE_BYTES = 512 * 1024;
 
-    /// The number of notices in a region, which are used in turn.
-    public static final int NOTICES = 2;
+    /// The places for notices in a region, used in turn. [LocalGroup] says why two are enough.
+    public static final int NOTICE_PLACES = 2;
 
     /// The number of stages in a region: one is packed, one reduced, one unpacked, one is spare.
     public static final int STAGES = 4;
@@ -25,8 +25,8 @@ public final class RegionLayout {
     static final long PAYLOAD = 2 * Long.BYTES;
     private static final long NOTICE = CACHE_LINE_PAIR + NOTICE_BYTES;
 
-    // A region: the notices, the counters, the claim counter, the stages.
-    private static final long COUNTERS = NOTICES * NOTICE;
+    // A region: the places for notices, the counters, the claim counter, the stages.
+    private static final long COUNTERS = NOTICE_PLACES * NOTICE;
 
     /// The claim counter: how many chunks of this rank's part were claimed, by this rank or others.
     static final long CLAIMED = COUNTERS + Counter.values().length * CACHE_LINE_PAIR;
@@ -62,13 +62,13 @@ public final class RegionLayout {
         UNPACKED
     }
 
-    /// The index of a notice in a region.
-    static int noticeIndex(long sequence) {
-        return (int) (sequence % NOTICES);
+    /// The place of a notice in a region.
+    static int noticePlace(long sequence) {
+        return (int) (sequence % NOTICE_PLACES);
     }
 
     static long noticeOffset(long sequence) {
-        return noticeIndex(sequence) * NOTICE;
+        return noticePlace(sequence) * NOTICE;
     }
 
     static long counterOffset(Counter counter) {

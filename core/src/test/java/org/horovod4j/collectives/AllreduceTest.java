@@ -78,6 +78,18 @@ class AllreduceTest {
         checkAll(layout, cases);
     }
 
+    /// The slices of the last size are kept. Types of two bytes use other loops than larger ones.
+    @EveryLayout
+    void smallTensorsMayChangeTheirSizeAndType(Layout layout) {
+        List<Case> cases = new ArrayList<>();
+        for (DataType type : List.of(DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT32)) {
+            for (long count : new long[] {2, 2, 2, 300, 1, 300, 300, 300, 4, 2}) {
+                cases.add(Case.of(layout.size(), type, count, ReduceOp.SUM));
+            }
+        }
+        checkAll(layout, cases);
+    }
+
     /// One of them has more bytes than the fusion threshold.
     @FewLayouts
     void largeTensorsAreReduced(Layout layout) {

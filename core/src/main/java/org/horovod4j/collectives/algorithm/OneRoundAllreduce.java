@@ -29,7 +29,7 @@ public final class OneRoundAllreduce {
     private final long maxBytes;
     private final MemorySegment scratch;
     private final ActivityRecorder activityRecorder;
-    private final Payloads[] payloads = new Payloads[RegionLayout.NOTICES];
+    private final NoticeSlices[] slicesByPlace = new NoticeSlices[RegionLayout.NOTICE_PLACES];
 
     /// @param scratch private off-heap memory of this rank, as large as a notice
     public OneRoundAllreduce(
@@ -38,26 +38,7 @@ public final class OneRoundAllreduce {
         this.maxBytes = Math.min(MAX_BYTES, MAX_READ_BYTES / local.size());
         this.activityRecorder = activityRecorder;
         this.scratch = scratch;
-        Arrays.setAll(payloads, _ -> new Payloads());
-    }
-
-    /// The payloads of all members in notices of one index. They are kept for the next operation of the
-    /// same size: with many ranks, new slices would be most of what an operation allocates, and every
-    /// page of the heap that is used for the first time costs a page fault.
-    private final class Payloads {
-        private final MemorySegment[] sources = new MemorySegment[local.size()];
-        private MemorySegment result = MemorySegment.NULL;
-        private long byteSize = -1;
-
-        void resize(long offset, long bytes) {
-            if (bytes != byteSize) {
-                for (int member = 0; member < sources.length; member++) {
-                    sources[member] = local.region(member).asSlice(offset, bytes);
-                }
-                result = scratch.asSlice(0, bytes);
-                byteSize = bytes;
-            }
-        }
+        Arrays.setAll(slicesByPlace, _ -> new NoticeSlices());
     }
 
     /// Whether tensors of this total size are small enough.
@@ -74,18 +55,38 @@ public final class OneRoundAllreduce {
         long count = fusedTensors.elementCount();
         MemorySegment mine = local.region(local.index());
         long payload = local.nextPayloadOffset();
-        Payloads notices = payloads[local.nextNoticeIndex()];
-        notices.resize(payload, fusedTensors.byteSize());
+        NoticeSlices slices = slicesByPlace[local.nextNoticePlace()];
+        slices.sliceFor(payload, fusedTensors.byteSize());
         long since = activityRecorder.begin();
         fusedTensors.pack(0, count, mine, payload);
         reduction.prescale(mine, payload, count);
         since = activityRecorder.end(Activity.MEMCPY_IN_FUSION_BUFFER, since);
         local.barrier(stamp);
         since = activityRecorder.end(Activity.WAIT_FOR_DATA, since);
-        reduction.reduce(notices.result, notices.sources);
+        reduction.reduce(slices.result, slices.payloads);
         reduction.postscale(scratch, 0, count);
         since = activityRecorder.end(Activity.SHM_ALLREDUCE, since);
         fusedTensors.unpack(scratch, 0, 0, count);
         activityRecorder.end(Activity.MEMCPY_OUT_FUSION_BUFFER, since);
+    }
+
+    /// The payloads of all members in one place for notices, and the result in the scratch memory.
+    ///
+    /// They are kept for the next operation of the same size. With many ranks, new slices would be
+    /// most of what an operation allocates.
+    private final class NoticeSlices {
+        private final MemorySegment[] payloads = new MemorySegment[local.size()];
+        private MemorySegment result = MemorySegment.NULL;
+        private long byteSize = -1;
+
+        void sliceFor(long payloadOffset, long bytes) {
+            if (bytes != byteSize) {
+                for (int member = 0; member < payloads.length; member++) {
+                    payloads[member] = local.region(member).asSlice(payloadOffset, bytes);
+                }
+                result = scratch.asSlice(0, bytes);
+                byteSize = bytes;
+            }
+        }
     }
 }

@@ -57,8 +57,6 @@ public record ScaledReduction(
     }
 
     /// Reduces segments of the same size in order into `target`, which may be one of them.
-    ///
-    /// @param sources at least two
     void reduce(MemorySegment target, MemorySegment[] sources) {
         kernels.reduce(dataType, op, target, sources);
     }

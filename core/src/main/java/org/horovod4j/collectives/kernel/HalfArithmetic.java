@@ -51,7 +51,9 @@ final class HalfArithmetic {
     }
 
     private static MemorySegment block(MemorySegment segment, long offset) {
-        return segment.asSlice(offset, Math.min(BLOCK_BYTES, segment.byteSize() - offset));
+        return offset == 0 && segment.byteSize() <= BLOCK_BYTES
+                ? segment
+                : segment.asSlice(offset, Math.min(BLOCK_BYTES, segment.byteSize() - offset));
     }
 
     private static int count(MemorySegment block) {

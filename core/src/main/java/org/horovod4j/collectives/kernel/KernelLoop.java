@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 interface KernelLoop {
     /// `target[i] = left[i] op right[i]` for all elements from byte `from` on.
     ///
-    /// The three segments have the same size. The caller checks the bounds when it slices them.
+    /// The three segments have the same size, which the caller ensures.
     void run(MemorySegment target, MemorySegment left, MemorySegment right, long from);
 
     /// The exception for an `op` that is not computed element by element.

@@ -120,15 +120,7 @@ public final class Kernels {
             long[] sourceOffsets,
             int sourceCount,
             long count) {
-        if (sourceCount < 1) {
-            throw new IllegalArgumentException(
-                    "a reduction needs at least 1 source, got %d".formatted(sourceCount));
-        }
         long byteSize = byteSize(dataType, count);
-        if (sourceCount == 1) {
-            MemorySegment.copy(sources[0], sourceOffsets[0], target, targetOffset, byteSize);
-            return;
-        }
         MemorySegment[] slices = new MemorySegment[sourceCount];
         for (int k = 0; k < sourceCount; k++) {
             slices[k] = sources[k].asSlice(sourceOffsets[k], byteSize);
@@ -136,14 +128,17 @@ public final class Kernels {
         reduce(dataType, op, target.asSlice(targetOffset, byteSize), slices);
     }
 
-    /// Like the other one, for segments that have the size of the result. A caller that keeps them
-    /// saves new slices for each reduction.
-    ///
-    /// @param sources at least two
+    /// Like the method above, for whole segments of the size of `target`. A caller that keeps its
+    /// segments creates no slices.
     public void reduce(
             DataType dataType, ReduceOp op, MemorySegment target, MemorySegment[] sources) {
+        if (sources.length == 0) {
+            throw new IllegalArgumentException("a reduction needs at least 1 source, got 0");
+        }
         KernelVariant variant = variantFor(target.byteSize() / dataType.byteSize());
-        if (sources.length == 2) {
+        if (sources.length == 1) {
+            target.copyFrom(sources[0]);
+        } else if (sources.length == 2) {
             variant.loop(dataType, op).run(target, sources[0], sources[1], 0);
         } else if (dataType == DataType.FLOAT16 || dataType == DataType.BFLOAT16) {
             variant.halfArithmetic(dataType).reduce(op, target, sources);
@@ -168,7 +163,9 @@ public final class Kernels {
     }
 
     private static MemorySegment slice(MemorySegment segment, long from, long byteSize) {
-        return segment.byteSize() == byteSize ? segment : segment.asSlice(from, byteSize);
+        return from == 0 && segment.byteSize() == byteSize
+                ? segment
+                : segment.asSlice(from, byteSize);
     }
 
     /// Multiplies `count` elements in place.
