@@ -1,6 +1,7 @@
 package org.horovod4j.collectives;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.DataType;
@@ -13,6 +14,8 @@ import org.junit.jupiter.api.Test;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 
 /// Tensors too large for a Java array. Slow, because they need five gibibytes of memory.
 @Tag("slow")
@@ -22,12 +25,26 @@ class HugeTensorTest {
     /// Positions around the overflow of an `int`, and the ends.
     private static final long[] MARKED = {0, (1L << 31) - 1, 1L << 31, BYTES - 1};
 
-    /// By default native memory may be as large as the heap.
+    /// By default native memory may be as large as the heap. Earlier tests of this JVM have left
+    /// memory that the garbage collector has not freed yet.
     private static void needs(long bytes) {
         long allowed = Runtime.getRuntime().maxMemory();
         assumeTrue(
                 allowed > bytes,
                 "this JVM is limited to " + allowed + " bytes, the test needs " + bytes);
+        await("native memory of earlier tests is freed")
+                .until(
+                        () -> {
+                            System.gc();
+                            return nativeBytes() < allowed - bytes;
+                        });
+    }
+
+    private static long nativeBytes() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .mapToLong(BufferPoolMXBean::getMemoryUsed)
+                .sum();
     }
 
     @Test
