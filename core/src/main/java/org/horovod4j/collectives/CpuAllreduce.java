@@ -8,6 +8,7 @@ import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.algorithm.ScatterSections;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.StagedReducescatter;
+import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.FusedTensors;
@@ -50,6 +51,11 @@ final class CpuAllreduce {
     /// Where the notice of a large allreduce has the number of threads of its rank.
     private static final long THREADS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
 
+    /// Where it has whether to use streaming stores. The notice of member 0 counts.
+    private static final long STREAMS_OFFSET = THREADS_OFFSET + Long.BYTES;
+
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
+
     private final LocalGroup local;
     private final CrossGroup cross;
     private final CpuBarrier barrier;
@@ -57,6 +63,8 @@ final class CpuAllreduce {
     private final ActivityRecorder activityRecorder;
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
+    private final StreamedAllreduce streamed;
+    private final StreamingTrials streamingTrials;
     private final StagedReducescatter stagedReducescatter;
     private final InPlaceAllreduce inPlace;
     private final SharedTensorLocator sharedTensors;
@@ -68,7 +76,9 @@ final class CpuAllreduce {
             CpuBarrier barrier,
             ScratchMemory scratchMemory,
             ActivityRecorder activityRecorder,
-            HelperThreads helpers) {
+            HelperThreads helpers,
+            StreamedAllreduce streamed,
+            StreamingTrials streamingTrials) {
         this.local = local;
         this.cross = crossGroup;
         this.barrier = barrier;
@@ -80,6 +90,8 @@ final class CpuAllreduce {
         this.inPlace = new InPlaceAllreduce(local, activityRecorder, helpers);
         this.sharedTensors = new SharedTensorLocator(local);
         this.helpers = helpers;
+        this.streamed = streamed;
+        this.streamingTrials = streamingTrials;
     }
 
     void run(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
@@ -179,6 +191,7 @@ final class CpuAllreduce {
 
     void tune(Tuning tuning) {
         staged.setRoundBytes(tuning.roundBytes());
+        streamed.setRoundBytes(tuning.roundBytes());
     }
 
     void reset() {
@@ -187,18 +200,39 @@ final class CpuAllreduce {
 
     private void runLargeOnHost(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
-        local.region(local.index())
-                .set(
-                        ValueLayout.JAVA_LONG_UNALIGNED,
-                        local.nextPayloadOffset() + THREADS_OFFSET,
-                        helpers.begin(fusedTensors));
+        int ownThreads = helpers.begin(fusedTensors);
+        boolean canStream = ownThreads == 1 && !reduction.prescales();
+        boolean decidesToStream =
+                canStream && local.index() == 0 && streamingTrials.streams(fusedTensors.byteSize());
+        long notice = local.nextPayloadOffset();
+        MemorySegment mine = local.region(local.index());
+        mine.set(LONG, notice + THREADS_OFFSET, ownThreads);
+        mine.set(LONG, notice + STREAMS_OFFSET, decidesToStream ? 1 : 0);
         localBarrier(stamp);
         int threads = fewestThreads();
+        boolean streams = local.region(0).get(LONG, local.payloadOffset() + STREAMS_OFFSET) != 0;
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
-        if (tensors == null) {
-            runStaged(stamp, reduction, threads, fusedTensors);
-        } else {
+        if (tensors != null) {
             inPlace.run(reduction, fusedTensors, tensors);
+        } else if (canStream && local.index() == 0) {
+            long start = local.clock().nanoTime();
+            runStagedOrStreamed(streams, stamp, reduction, threads, fusedTensors);
+            streamingTrials.completed(fusedTensors.byteSize(), local.clock().nanoTime() - start);
+        } else {
+            runStagedOrStreamed(streams, stamp, reduction, threads, fusedTensors);
+        }
+    }
+
+    private void runStagedOrStreamed(
+            boolean streams,
+            long stamp,
+            ScaledReduction reduction,
+            int threads,
+            FusedTensors fusedTensors) {
+        if (streams) {
+            streamed.run(reduction, fusedTensors);
+        } else {
+            runStaged(stamp, reduction, threads, fusedTensors);
         }
     }
 
@@ -206,11 +240,7 @@ final class CpuAllreduce {
     private int fewestThreads() {
         long fewest = Long.MAX_VALUE;
         for (int member = 0; member < local.size(); member++) {
-            long threads =
-                    local.region(member)
-                            .get(
-                                    ValueLayout.JAVA_LONG_UNALIGNED,
-                                    local.payloadOffset() + THREADS_OFFSET);
+            long threads = local.region(member).get(LONG, local.payloadOffset() + THREADS_OFFSET);
             fewest = Math.min(fewest, threads);
         }
         return (int) fewest;

@@ -8,7 +8,10 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
+import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.collectives.kernel.Kernels;
+import org.horovod4j.natives.StreamingStores;
+import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
@@ -37,12 +40,14 @@ public final class CpuBackend implements CancellableBackend {
 
     /// @param activityRecorder records the phases of an allreduce or reducescatter
     /// @param helpers help with large ones; closed with the backend
+    /// @param streamingStores whether the ranks of a host write for each other past the caches
     public CpuBackend(
             LocalGroup local,
             CrossGroup crossGroup,
             Kernels kernels,
             ActivityRecorder activityRecorder,
-            HelperThreads helpers) {
+            HelperThreads helpers,
+            StreamingStoresChoice streamingStores) {
         this.local = local;
         this.helpers = helpers;
         this.cross = crossGroup;
@@ -51,7 +56,14 @@ public final class CpuBackend implements CancellableBackend {
         this.barrier = new CpuBarrier(local, crossGroup);
         this.allreduce =
                 new CpuAllreduce(
-                        local, crossGroup, barrier, scratchMemory, activityRecorder, helpers);
+                        local,
+                        crossGroup,
+                        barrier,
+                        scratchMemory,
+                        activityRecorder,
+                        helpers,
+                        new StreamedAllreduce(local, arena, activityRecorder),
+                        new StreamingTrials(streamingStores, StreamingStores::isAvailable));
         this.adasum = new CpuAdasum(local, crossGroup, kernels, scratchMemory);
         this.allgather = new CpuAllgather(local, crossGroup);
         this.broadcast = new CpuBroadcast(local, crossGroup);

@@ -40,6 +40,15 @@ public final class NativeLibrary {
                 : Optional.empty();
     }
 
+    /// Makes a function of machine code. It is never freed.
+    ///
+    /// @return empty if this system is not Linux, does not allow it, or native access is not enabled
+    static Optional<MethodHandle> ofMachineCode(
+            byte[] code, FunctionDescriptor descriptor, Linker.Option... options) {
+        return ExecutableMemory.with(code)
+                .map(address -> LINKER.downcallHandle(address, descriptor, options));
+    }
+
     /// Opens a library by the name that it was built with, if it is loaded, or by its path. It stays
     /// open until the process ends.
     ///

@@ -106,6 +106,16 @@ public final class RuntimeOptions {
                             "How many threads help a rank with an allreduce or reducescatter of 512 KiB or"
                                     + " more while its program waits for it.");
 
+    public static final Option<StreamingStoresChoice> STREAMING_STORES =
+            Option.choice("streaming-stores", StreamingStoresChoice.class)
+                    .environment("HOROVOD_STREAMING_STORES")
+                    .byDefault(StreamingStoresChoice.AUTO)
+                    .in(OptionGroup.RUNTIME)
+                    .help(
+                            "Whether the ranks of a host write the data of a large allreduce past the"
+                                    + " caches. `auto` times both ways while the job runs. Linux on"
+                                    + " x86-64 only, and for ranks without helper threads.");
+
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")
                     .environment("HOROVOD_RING_BYTES")
@@ -276,6 +286,7 @@ public final class RuntimeOptions {
                     THREAD_AFFINITY,
                     ROUND_BYTES,
                     HELPER_THREADS,
+                    STREAMING_STORES,
                     RING_BYTES,
                     STALL_CHECK_DISABLE,
                     STALL_CHECK_TIME,

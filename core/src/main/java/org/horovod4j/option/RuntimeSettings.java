@@ -18,6 +18,7 @@ import java.util.Set;
 /// @param groupFusion whether groups may be fused with other operations
 /// @param planLocking whether repeated steps run without negotiation
 /// @param helperThreads how many threads help with large tensors; empty to use idle cores
+/// @param streamingStores whether ranks write for each other past the caches
 /// @param hostProcessors the processors of the host; empty for those that the JVM sees
 /// @param tls whether connections are encrypted
 /// @param joinAverage the divisor of an average while some ranks have joined
@@ -29,6 +30,7 @@ public record RuntimeSettings(
         boolean groupFusion,
         boolean planLocking,
         OptionalInt helperThreads,
+        StreamingStoresChoice streamingStores,
         OptionalInt hostProcessors,
         boolean tls,
         JoinAverage joinAverage,
@@ -62,6 +64,7 @@ public record RuntimeSettings(
                 !environment.get(RuntimeOptions.DISABLE_GROUP_FUSION),
                 environment.get(RuntimeOptions.PLAN_LOCKING),
                 find(environment, RuntimeOptions.HELPER_THREADS),
+                environment.get(RuntimeOptions.STREAMING_STORES),
                 find(environment, Options.HOST_PROCESSORS),
                 environment.get(Options.TLS),
                 environment.get(RuntimeOptions.JOIN_AVERAGE),
@@ -87,6 +90,7 @@ public record RuntimeSettings(
                 groupFusion,
                 planLocking,
                 helperThreads,
+                streamingStores,
                 hostProcessors,
                 tls,
                 joinAverage,

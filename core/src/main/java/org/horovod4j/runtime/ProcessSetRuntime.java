@@ -141,7 +141,8 @@ final class ProcessSetRuntime {
                             crossGroup,
                             context.kernels(),
                             activities,
-                            helperThreads(context, cores / hostRanks, idleStrategy));
+                            helperThreads(context, cores / hostRanks, idleStrategy),
+                            context.settings().streamingStores());
             backend = cpu;
             backend =
                     new HostBackends(

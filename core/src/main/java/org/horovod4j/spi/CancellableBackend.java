@@ -23,7 +23,8 @@ import java.util.List;
 /// then the ranks can cancel it together: each calls [#reset], and the tensors are unchanged.
 ///
 /// ```java
-/// CancellableBackend backend = new CpuBackend(localGroup, crossGroup, kernels, activities, helpers);
+/// CancellableBackend backend = new CpuBackend(
+///         localGroup, crossGroup, kernels, activities, helpers, StreamingStoresChoice.AUTO);
 /// FusedTensors fused = new FusedTensors(DataType.FLOAT32, tensor.elementCount());
 /// fused.set(0, tensor.segment(), tensor.segment());
 /// backend.allreduce(stamp, fused, ReduceOp.SUM, Scale.NONE, size); // on every rank

@@ -68,6 +68,11 @@ public final class LocalGroup {
         return memory;
     }
 
+    /// The time source of this rank.
+    public Clock clock() {
+        return idleStrategy.clock();
+    }
+
     /// The member that this rank accesses at `step`, of the first `count` members. Each rank begins at its
     /// own index, modulo `count`. If all began at member 0, they would all access the memory of one member
     /// at a time, and wait for its core.

@@ -4,6 +4,7 @@ import org.horovod4j.collectives.CountingLinks.Latency;
 import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.security.Protection;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.CancellableBackend;
@@ -68,7 +69,8 @@ final class BackendWorld implements AutoCloseable {
                             new HelperThreads(
                                     config.helpers.applyAsInt(rank),
                                     Thread.ofPlatform().daemon().factory(),
-                                    () -> true)));
+                                    () -> true),
+                            config.streamingStores));
         }
     }
 
@@ -77,6 +79,7 @@ final class BackendWorld implements AutoCloseable {
     /// @param hosts the host index of each rank
     /// @param kernels the kernels of each rank
     /// @param helpers how many helper threads each rank has
+    /// @param streamingStores whether large allreduces use streaming stores
     record Config(
             int size,
             Transport transport,
@@ -85,7 +88,8 @@ final class BackendWorld implements AutoCloseable {
             AllreduceChoice allreduce,
             Protection protection,
             IntUnaryOperator helpers,
-            Latency latency) {
+            Latency latency,
+            StreamingStoresChoice streamingStores) {
 
         /// Assigns ranks to hosts in turn, so that the ranks of a host are not adjacent.
         static Config of(Layout layout) {
@@ -97,32 +101,86 @@ final class BackendWorld implements AutoCloseable {
                     AllreduceChoice.AUTO,
                     Protection.of(layout.tls()),
                     _ -> 0,
-                    Latency.NONE);
+                    Latency.NONE,
+                    StreamingStoresChoice.AUTO);
         }
 
         Config withHosts(IntUnaryOperator hostOfRank) {
             return new Config(
-                    size, transport, hostOfRank, kernels, allreduce, protection, helpers, latency);
+                    size,
+                    transport,
+                    hostOfRank,
+                    kernels,
+                    allreduce,
+                    protection,
+                    helpers,
+                    latency,
+                    streamingStores);
         }
 
         Config withKernels(IntFunction<Kernels> kernelsOfRank) {
             return new Config(
-                    size, transport, hosts, kernelsOfRank, allreduce, protection, helpers, latency);
+                    size,
+                    transport,
+                    hosts,
+                    kernelsOfRank,
+                    allreduce,
+                    protection,
+                    helpers,
+                    latency,
+                    streamingStores);
         }
 
         Config withAllreduce(AllreduceChoice choice) {
             return new Config(
-                    size, transport, hosts, kernels, choice, protection, helpers, latency);
+                    size,
+                    transport,
+                    hosts,
+                    kernels,
+                    choice,
+                    protection,
+                    helpers,
+                    latency,
+                    streamingStores);
         }
 
         Config withLatency(Latency linkLatency) {
             return new Config(
-                    size, transport, hosts, kernels, allreduce, protection, helpers, linkLatency);
+                    size,
+                    transport,
+                    hosts,
+                    kernels,
+                    allreduce,
+                    protection,
+                    helpers,
+                    linkLatency,
+                    streamingStores);
         }
 
         Config withHelpers(IntUnaryOperator helpersOfRank) {
             return new Config(
-                    size, transport, hosts, kernels, allreduce, protection, helpersOfRank, latency);
+                    size,
+                    transport,
+                    hosts,
+                    kernels,
+                    allreduce,
+                    protection,
+                    helpersOfRank,
+                    latency,
+                    streamingStores);
+        }
+
+        Config withStreamingStores(StreamingStoresChoice choice) {
+            return new Config(
+                    size,
+                    transport,
+                    hosts,
+                    kernels,
+                    allreduce,
+                    protection,
+                    helpers,
+                    latency,
+                    choice);
         }
 
         BackendWorld open() {

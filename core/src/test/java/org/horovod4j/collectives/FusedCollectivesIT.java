@@ -11,6 +11,7 @@ import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
 import org.horovod4j.option.AllreduceChoice;
+import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
 import org.horovod4j.spi.Tuning;
@@ -26,9 +27,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
@@ -211,6 +214,72 @@ class FusedCollectivesIT {
                         });
             }
         }
+    }
+
+    /// Also for many small tensors, and tensors that do not end at a cache line.
+    @ParameterizedTest(name = "{0} ranks")
+    @ValueSource(ints = {2, 3, 5})
+    void streamingStoresReduceTensorsInAnyMemory(int ranks) {
+        List<FusionCase> cases = new ArrayList<>(cases(ranks));
+        for (DataType type : List.of(DataType.FLOAT16, DataType.INT8, DataType.FLOAT64)) {
+            cases.add(sums(ranks, type, List.of(Shape.of(77_777), Shape.of(3), Shape.of(9_999))));
+        }
+        Scale postscale = new Scale(1, 0.5);
+        cases.add(average(ranks, Scale.NONE));
+        cases.add(average(ranks, postscale));
+        cases.add(average(ranks, new Scale(4, 0.5)));
+        Config config = Config.of(new Layout(ranks, 1, Transport.LOCAL));
+        try (BackendWorld world = config.withStreamingStores(StreamingStoresChoice.ALWAYS).open()) {
+            world.run(
+                    (rank, backend) -> {
+                        long stamp = 1;
+                        for (FusionCase tensors : cases) {
+                            for (Memory memory : Memory.values()) {
+                                tensors.allreduce(stamp++, rank, backend, memory);
+                                tensors.allreduceOutOfPlace(stamp++, rank, backend, memory);
+                            }
+                        }
+                    });
+        }
+    }
+
+    private static FusionCase average(int ranks, Scale scale) {
+        return FusionCase.of(
+                ranks,
+                DataType.FLOAT32,
+                List.of(Shape.of(33_333), Shape.of(70_001)),
+                ReduceOp.AVERAGE,
+                scale);
+    }
+
+    /// Random bits, whose sums round, so that another order of additions would show.
+    @Test
+    void streamingStoresKeepBits() {
+        Config config = Config.of(new Layout(4, 1, Transport.LOCAL));
+        List<List<Long>> results = new ArrayList<>();
+        for (StreamingStoresChoice choice : StreamingStoresChoice.values()) {
+            try (BackendWorld world = config.withStreamingStores(choice).open()) {
+                results.add(world.call(FusedCollectivesIT::fingerprint));
+            }
+        }
+        assertThat(results).containsOnly(results.getFirst());
+        assertThat(results.getFirst()).containsOnly(results.getFirst().getFirst());
+    }
+
+    private static long fingerprint(int rank, CancellableBackend backend) {
+        long bits = 0;
+        for (int i = 1; i <= 40; i++) { // more than it takes to try both ways
+            float[] values = new float[50_000];
+            Random random = new Random(100L * i + rank);
+            for (int k = 0; k < values.length; k++) {
+                values[k] = random.nextFloat();
+            }
+            FusedTensors tensor = new FusedTensors(DataType.FLOAT32, values.length);
+            tensor.set(0, MemorySegment.ofArray(values), MemorySegment.ofArray(values));
+            backend.allreduce(i, tensor, ReduceOp.SUM, Scale.NONE, 4);
+            bits = 31 * bits + Arrays.hashCode(values);
+        }
+        return bits;
     }
 
     @ParameterizedTest

@@ -71,6 +71,17 @@ class CollectivesIT {
         }
     }
 
+    @Test
+    void streamingStoresMatchNaiveLoop() throws IOException {
+        TestJobPlan plan =
+                TestJobPlan.of(3, Worker.class)
+                        .compiledFully()
+                        .with(RuntimeOptions.STREAMING_STORES, "always");
+        try (TestJob testJob = plan.start()) {
+            finish(testJob);
+        }
+    }
+
     @ParameterizedTest(name = "{0} ranks, transport {1}, server in {2}")
     @CsvSource({"3, auto, RANK0", "4, tcp, LAUNCHER"})
     @SlowCases({

@@ -1,11 +1,11 @@
 /// One file per algorithm. Each states its number of steps and bytes.
 ///
-/// Within a host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] for large ones,
-/// [InPlaceAllreduce] for tensors that lie in shared memory. All other collectives go through a
+/// Within a host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] or [StreamedAllreduce]
+/// for large ones, [InPlaceAllreduce] for tensors that lie in shared memory. All other collectives go through a
 /// [StagedPipeline]. Between hosts, over a [LinkGroup]: [RingAllreduce],
 /// [HalvingDoublingAllreduce], [DoublingAllreduce] and [TreeAllreduce].
 ///
-/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.spi`,
+/// - May depend on: `org.horovod4j`, `org.horovod4j.log`, `org.horovod4j.natives`, `org.horovod4j.spi`,
 ///   `org.horovod4j.transport`, `org.horovod4j.collectives.kernel`.
 /// - Invariant: the order of a reduction depends only on sizes and ranks, never on timing, and one
 ///   rank's result is copied to the others. So all ranks end with the same bits, in every run.
