@@ -26,11 +26,12 @@ import java.util.function.ToLongFunction;
 /// | ranks           | small                       | large                                      |
 /// |-----------------|-----------------------------|--------------------------------------------|
 /// | one             | copy                        | copy                                       |
-/// | on one host     | [OneRoundAllreduce]         | [InPlaceAllreduce] or [StagedAllreduce]    |
+/// | on one host     | [OneRoundAllreduce]         | [InPlaceAllreduce], [StagedAllreduce] or [StreamedAllreduce] |
 /// | one per host    | over links, in a copy       | over links, one tensor in place            |
 /// | several per host| [StagedAllreduce], one owner| [StagedAllreduce], several owners          |
 ///
-/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank. An *owner* is a
+/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank, and
+/// [StreamedAllreduce] where [StreamingTrials] finds it faster. An *owner* is a
 /// rank that reduces a part for its host, and exchanges that part with the owners on other hosts.
 final class CpuAllreduce {
     /// From this size on several owners per host exchange data with other hosts.
@@ -51,8 +52,8 @@ final class CpuAllreduce {
     /// Where the notice of a large allreduce has the number of threads of its rank.
     private static final long THREADS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
 
-    /// Where it has whether to use streaming stores. The notice of member 0 counts.
-    private static final long STREAMS_OFFSET = THREADS_OFFSET + Long.BYTES;
+    /// Where the notice says whether to use streaming stores. That of member 0 decides.
+    private static final long STREAMED_OFFSET = THREADS_OFFSET + Long.BYTES;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
@@ -182,7 +183,7 @@ final class CpuAllreduce {
         if (cross.isSingleDomain()) {
             return local.size() == 1
                     ? "a copy"
-                    : "OneRoundAllreduce up to %d bytes, above InPlaceAllreduce for tensors in shared memory, else StagedAllreduce"
+                    : "OneRoundAllreduce up to %d bytes, above InPlaceAllreduce for tensors in shared memory, else StagedAllreduce or StreamedAllreduce"
                             .formatted(oneRound.maxBytes());
         }
         return (cross.hasOneRankPerDomain() ? "" : "StagedAllreduce in a host; between hosts ")
@@ -202,34 +203,37 @@ final class CpuAllreduce {
         sharedTensors.post(fusedTensors);
         int ownThreads = helpers.begin(fusedTensors);
         boolean canStream = ownThreads == 1 && !reduction.prescales();
-        boolean decidesToStream =
-                canStream && local.index() == 0 && streamingTrials.streams(fusedTensors.byteSize());
+        boolean choosesToStream =
+                canStream
+                        && local.index() == 0
+                        && streamingTrials.usesStreamingStores(fusedTensors.byteSize());
         long notice = local.nextPayloadOffset();
         MemorySegment mine = local.region(local.index());
         mine.set(LONG, notice + THREADS_OFFSET, ownThreads);
-        mine.set(LONG, notice + STREAMS_OFFSET, decidesToStream ? 1 : 0);
+        mine.set(LONG, notice + STREAMED_OFFSET, choosesToStream ? 1 : 0);
         localBarrier(stamp);
         int threads = fewestThreads();
-        boolean streams = local.region(0).get(LONG, local.payloadOffset() + STREAMS_OFFSET) != 0;
+        boolean isStreamed =
+                local.region(0).get(LONG, local.payloadOffset() + STREAMED_OFFSET) != 0;
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors != null) {
             inPlace.run(reduction, fusedTensors, tensors);
         } else if (canStream && local.index() == 0) {
             long start = local.clock().nanoTime();
-            runStagedOrStreamed(streams, stamp, reduction, threads, fusedTensors);
+            runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
             streamingTrials.completed(fusedTensors.byteSize(), local.clock().nanoTime() - start);
         } else {
-            runStagedOrStreamed(streams, stamp, reduction, threads, fusedTensors);
+            runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
         }
     }
 
     private void runStagedOrStreamed(
-            boolean streams,
+            boolean isStreamed,
             long stamp,
             ScaledReduction reduction,
             int threads,
             FusedTensors fusedTensors) {
-        if (streams) {
+        if (isStreamed) {
             streamed.run(reduction, fusedTensors);
         } else {
             runStaged(stamp, reduction, threads, fusedTensors);

@@ -10,54 +10,76 @@ import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.function.BooleanSupplier;
 
-/// Decides for each large allreduce within a host whether it is a [StreamedAllreduce]. Member 0 decides for all.
+/// Decides for each large allreduce within a host whether it is a [StreamedAllreduce]. Member 0
+/// decides for all.
 ///
-/// Which way is faster depends on which caches the cores share, and on a virtual machine that changes while a
-/// job runs. So both ways are timed. For each power of two of sizes, now and then a few operations in a row try
-/// the other way: first after 8 operations, and after twice as many each time that the other way was
-/// slower, up to 1,024. A size that is new begins with the way that was found for another one last. If operations take half as long again as after the last trial, another
-/// trial starts at once. Results do not depend on the choice.
+/// Which way is faster depends on which caches the cores share, and on a virtual machine that
+/// changes while a job runs. So both ways are timed, for each power of two of sizes. In a trial a few
+/// operations in a row use the other way. If they are faster than those before and after them, it
+/// becomes the way of this size.
+///
+/// Trials come as often as costs one percent of the time: seldom if the other way was much slower in
+/// the last one, but at least after 1,024 operations. A trial comes earlier if operations become
+/// 1.5 times as slow. Results do not depend on the way.
 final class StreamingTrials {
     private static final Logger LOG = Log.of(StreamingTrials.class);
 
-    private static final int MIN_INTERVAL = 8;
+    /// The operations between two trials. They become at most twice as many at a time, because the first
+    /// trials run code that is not compiled yet.
+    private static final int FIRST_INTERVAL = 8;
+
+    private static final int MIN_INTERVAL = 64;
+
     private static final int MAX_INTERVAL = 1024;
 
-    /// The operations of a trial. The first one is not counted, because the caches are in the state that the other
-    /// way has left.
-    private static final int TRIAL_OPERATIONS = 3;
+    /// The least number of operations before an early trial, and the least part of the interval. Operations
+    /// of one size may cost differently, so they can seem slower again and again.
+    private static final int MIN_EARLY_INTERVAL = 32;
 
-    /// How much faster the other way must be, so that small differences do not change it all the time.
-    private static final double MIN_GAIN = 1.05;
+    private static final int EARLY_DIVISOR = 4;
 
-    /// How much slower operations must become, so that a trial starts before its time.
+    /// The operations of a turn. In a trial the first one of a turn is not counted, because the
+    /// caches are in the state that the other way has left.
+    private static final int TURN_OPERATIONS = 3;
+
+    /// Which part of the time trials may cost.
+    private static final double TRIAL_SHARE = 0.01;
+
+    /// How much faster streaming stores must be. They take bandwidth of the memory from the program, and
+    /// small differences should not change the way all the time.
+    private static final double MIN_GAIN = 1.1;
+
+    /// How much slower operations must become for an early trial.
     private static final double SLOWER = 1.5;
 
     private final StreamingStoresChoice choice;
     private final BooleanSupplier available;
     private final @Nullable SizeClass[] sizeClasses = new SizeClass[Long.SIZE];
 
-    /// What a trial has found last, for any size.
-    private boolean lastFound;
+    /// Whether the last change, for any size, was to streaming stores. New sizes begin with it.
+    private boolean lastChange;
 
-    /// @param available whether this system has streaming stores; not called before they are tried
+    /// @param available whether this system has streaming stores; first called when they are about
+    ///     to be used, as it may take some milliseconds
     StreamingTrials(StreamingStoresChoice choice, BooleanSupplier available) {
         this.choice = choice;
         this.available = available;
     }
 
     /// Whether the next operation uses streaming stores.
-    boolean streams(long byteSize) {
+    boolean usesStreamingStores(long byteSize) {
         return switch (choice) {
-            case AUTO -> sizeClass(byteSize).streams() && available.getAsBoolean();
-            case ALWAYS -> true;
+            case AUTO -> sizeClass(byteSize).usesStreamingStores();
+            case ALWAYS -> available.getAsBoolean();
             case NEVER -> false;
         };
     }
 
     /// Reports how long an operation took.
     void completed(long byteSize, long nanos) {
-        sizeClass(byteSize).completed((double) nanos / byteSize);
+        if (choice == StreamingStoresChoice.AUTO) {
+            sizeClass(byteSize).completed((double) nanos / byteSize);
+        }
     }
 
     private SizeClass sizeClass(long byteSize) {
@@ -70,68 +92,84 @@ final class StreamingTrials {
         return found;
     }
 
-    /// The sizes between two powers of two.
+    /// The sizes from a power of two to the next. Costs are nanoseconds for each byte.
     private final class SizeClass {
         private final long minBytes;
-        private boolean streaming = lastFound;
-        private int interval = MIN_INTERVAL;
-        private int operationsToTrial = MIN_INTERVAL;
-        private int operationsOfTrial;
+        private boolean streaming = lastChange;
+        private int interval = FIRST_INTERVAL;
 
-        /// The least cost in the trial.
-        private double trialCost;
+        /// The operations since the last trial.
+        private int operations;
 
-        /// The costs of the last operations outside trials, the oldest one next to be replaced.
-        private final double[] recent = new double[TRIAL_OPERATIONS];
+        /// The operations that are left of a trial; 0 outside of trials.
+        private int leftOfTrial;
 
-        private int recentCount;
+        /// The least cost of the way of this size, right before and in the trial.
+        private double ownCost;
 
-        /// The cost when the last trial ended.
-        private double settledCost;
+        /// The least cost of the other way in the trial.
+        private double otherCost;
+
+        /// The costs of the last operations outside of trials.
+        private final double[] recent = new double[TURN_OPERATIONS];
+
+        /// The least of the recent costs since the last trial.
+        private double bestCost = Double.MAX_VALUE;
 
         SizeClass(long minBytes) {
             this.minBytes = minBytes;
         }
 
-        boolean streams() {
-            return streaming != operationsOfTrial > 0;
+        boolean usesStreamingStores() {
+            boolean usesOtherWay = leftOfTrial > TURN_OPERATIONS;
+            return streaming != usesOtherWay;
         }
 
-        /// @param cost nanoseconds for each byte
         void completed(double cost) {
-            if (operationsOfTrial > 0) {
-                if (operationsOfTrial < TRIAL_OPERATIONS) {
-                    trialCost = Math.min(trialCost, cost);
-                }
-                operationsOfTrial--;
-                if (operationsOfTrial == 0) {
-                    endTrial();
-                }
+            if (leftOfTrial > 0) {
+                continueTrial(cost);
                 return;
             }
-            recent[recentCount % recent.length] = cost;
-            recentCount++;
-            operationsToTrial--;
-            boolean slower = recentCount >= recent.length && recentCost() > SLOWER * settledCost;
-            if (operationsToTrial <= 0 || (slower && settledCost > 0)) {
-                operationsOfTrial = TRIAL_OPERATIONS;
-                trialCost = Double.MAX_VALUE;
+            recent[operations % recent.length] = cost;
+            operations++;
+            double recentCost = Arrays.stream(recent).min().orElseThrow();
+            if (operations >= recent.length) {
+                bestCost = Math.min(bestCost, recentCost);
+            }
+            boolean early =
+                    operations >= Math.max(MIN_EARLY_INTERVAL, interval / EARLY_DIVISOR)
+                            && recentCost > SLOWER * bestCost;
+            if ((early || operations >= interval) && available.getAsBoolean()) {
+                leftOfTrial = 2 * TURN_OPERATIONS;
+                ownCost = recentCost;
+                otherCost = Double.MAX_VALUE;
             }
         }
 
-        private void endTrial() {
-            settledCost = recentCost();
-            if (trialCost * MIN_GAIN < settledCost) {
-                streaming = !streaming;
-                lastFound = streaming;
-                LOG.log(Level.DEBUG, this::describeChange);
-                settledCost = trialCost;
-                interval = MIN_INTERVAL;
-            } else {
-                interval = Math.min(2 * interval, MAX_INTERVAL);
+        private void continueTrial(double cost) {
+            if (leftOfTrial % TURN_OPERATIONS != 0) { // not the first of a turn
+                if (leftOfTrial > TURN_OPERATIONS) {
+                    otherCost = Math.min(otherCost, cost);
+                } else {
+                    ownCost = Math.min(ownCost, cost);
+                }
             }
-            operationsToTrial = interval;
-            recentCount = 0;
+            leftOfTrial--;
+            if (leftOfTrial > 0) {
+                return;
+            }
+            operations = 0;
+            double slowdown = Math.max(ownCost, otherCost) / Math.min(ownCost, otherCost);
+            double affordable = TURN_OPERATIONS * (slowdown - 1) / TRIAL_SHARE;
+            long next = Math.clamp((long) affordable, MIN_INTERVAL, MAX_INTERVAL);
+            interval = (int) Math.min(next, 2 * interval);
+            bestCost = ownCost;
+            if (otherCost * (streaming ? 1 : MIN_GAIN) < ownCost) {
+                streaming = !streaming;
+                lastChange = streaming;
+                LOG.log(Level.DEBUG, this::describeChange);
+                bestCost = otherCost;
+            }
         }
 
         private String describeChange() {
@@ -140,12 +178,8 @@ final class StreamingTrials {
                             minBytes,
                             2 * minBytes - 1,
                             streaming ? "streaming" : "ordinary",
-                            trialCost,
-                            settledCost);
-        }
-
-        private double recentCost() {
-            return Arrays.stream(recent).min().orElseThrow();
+                            otherCost,
+                            ownCost);
         }
     }
 }

@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 
-/// Memory with machine code, which is never freed. It is written first and made executable then, so it is
+/// Memory with machine code, which is never freed. It is first written and then made executable, so it is
 /// never both writable and executable.
 @SuppressWarnings("restricted") // native memory is the purpose of this file
 final class ExecutableMemory {

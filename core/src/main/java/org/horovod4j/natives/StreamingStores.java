@@ -24,9 +24,9 @@ public final class StreamingStores {
     /// Below this size an ordinary copy is faster.
     private static final long MIN_BYTES = 512;
 
-    /// A function with the target in `rdi`, the source in `rsi` and the number of bytes in `rdx`. The target is
-    /// a cache line, and the bytes are at least one whole line. The last fence makes sure that other cores see
-    /// the bytes before any later store.
+    /// A function with the target in `rdi`, the source in `rsi` and the number of bytes in `rdx`. The
+    /// target starts at a cache line; the bytes are one or more whole lines. After the fence, other
+    /// cores see the bytes before any later store.
     private static final byte[] COPY_LINES =
             HexFormat.of()
                     .parseHex(
@@ -77,7 +77,7 @@ public final class StreamingStores {
 
     /// Copies `bytes` bytes to an off-heap target. Threads that see a later store of this thread also see the copy.
     ///
-    /// Short copies, and the ends of a target that are not whole cache lines, take ordinary stores. Where
+    /// Short copies, and the ends of a target that are not whole cache lines, use ordinary stores. Where
     /// [#isAvailable] is false, all do.
     public static void copy(
             MemorySegment source,

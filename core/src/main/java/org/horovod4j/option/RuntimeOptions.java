@@ -92,7 +92,7 @@ public final class RuntimeOptions {
                     .in(OptionGroup.RUNTIME)
                     .help(
                             "How many bytes of a large tensor are packed, reduced and unpacked at a time"
-                                    + " inside a host.");
+                                    + " inside a host; twice as many with streaming stores.");
 
     public static final Option<Integer> HELPER_THREADS =
             Option.integer("helper-threads")

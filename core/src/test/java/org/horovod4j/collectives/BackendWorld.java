@@ -6,6 +6,7 @@ import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.security.Protection;
+import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.testing.Layout;
@@ -41,10 +42,14 @@ final class BackendWorld implements AutoCloseable {
     /// How often each rank has called `Liveness.check` while it waited.
     private final AtomicLongArray livenessChecks;
 
+    /// How often each rank has packed data.
+    private final AtomicLongArray packs;
+
     private volatile boolean cancelled;
 
     private BackendWorld(Config config) {
         this.livenessChecks = new AtomicLongArray(config.size);
+        this.packs = new AtomicLongArray(config.size);
         this.threads = Executors.newFixedThreadPool(config.size);
         this.simulatedHosts =
                 new SimulatedHosts(config.size, config.transport, config.hosts, config.protection);
@@ -65,7 +70,7 @@ final class BackendWorld implements AutoCloseable {
                             new LocalGroup(simulatedHosts.memory(rank), idleStrategy),
                             new CrossGroup(simulatedHosts.topology(rank), pointToPoint, selector),
                             config.kernels.apply(rank),
-                            ActivityRecorder.NONE,
+                            packCounter(rank),
                             new HelperThreads(
                                     config.helpers.applyAsInt(rank),
                                     Thread.ofPlatform().daemon().factory(),
@@ -268,6 +273,28 @@ final class BackendWorld implements AutoCloseable {
     /// How often `rank` has called `Liveness.check` while it waited.
     long livenessChecks(int rank) {
         return livenessChecks.get(rank);
+    }
+
+    /// How often `rank` has packed data: once in each round of an allreduce through stages.
+    long packs(int rank) {
+        return packs.get(rank);
+    }
+
+    private ActivityRecorder packCounter(int rank) {
+        return new ActivityRecorder() {
+            @Override
+            public long begin() {
+                return 1;
+            }
+
+            @Override
+            public long end(Activity activity, long since) {
+                if (activity == Activity.MEMCPY_IN_FUSION_BUFFER) {
+                    packs.incrementAndGet(rank);
+                }
+                return 1;
+            }
+        };
     }
 
     /// How many bytes `rank` has sent over links.

@@ -2,6 +2,7 @@ package org.horovod4j.collectives;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.horovod4j.testing.TensorAssert.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import org.horovod4j.DataType;
 import org.horovod4j.ReduceOp;
@@ -10,6 +11,7 @@ import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.BackendWorld.Config;
 import org.horovod4j.collectives.FusionCase.Memory;
+import org.horovod4j.natives.StreamingStores;
 import org.horovod4j.option.AllreduceChoice;
 import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.spi.CancellableBackend;
@@ -27,7 +29,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -216,7 +220,24 @@ class FusedCollectivesIT {
         }
     }
 
-    /// Also for many small tensors, and tensors that do not end at a cache line.
+    /// A round of streaming stores is twice as large.
+    @Test
+    void optionDecidesWhetherLargeTensorsUseStreamingStores() {
+        assumeTrue(StreamingStores.isAvailable());
+        FusionCase tensor = sums(2, DataType.FLOAT32, List.of(Shape.of(1 << 18)));
+        Config config = Config.of(new Layout(2, 1, Transport.LOCAL));
+        List<Long> rounds = new ArrayList<>();
+        for (StreamingStoresChoice choice : StreamingStoresChoice.values()) {
+            try (BackendWorld world = config.withStreamingStores(choice).open()) {
+                world.run((rank, backend) -> tensor.allreduce(1, rank, backend, Memory.HEAP));
+                rounds.add(world.packs(1));
+            }
+        }
+        assertThat(rounds).containsExactly(8L, 4L, 8L); // the first operation is no trial
+    }
+
+    /// Also for many small tensors, tensors that do not end at a cache line, stages that are used several
+    /// times, and a last round with fewer elements than ranks.
     @ParameterizedTest(name = "{0} ranks")
     @ValueSource(ints = {2, 3, 5})
     void streamingStoresReduceTensorsInAnyMemory(int ranks) {
@@ -225,6 +246,8 @@ class FusedCollectivesIT {
             cases.add(sums(ranks, type, List.of(Shape.of(77_777), Shape.of(3), Shape.of(9_999))));
         }
         Scale postscale = new Scale(1, 0.5);
+        cases.add(sums(ranks, DataType.FLOAT32, List.of(Shape.of(65_538))));
+        cases.add(sums(ranks, DataType.FLOAT32, List.of(Shape.of(700_001), Shape.of(5))));
         cases.add(average(ranks, Scale.NONE));
         cases.add(average(ranks, postscale));
         cases.add(average(ranks, new Scale(4, 0.5)));
@@ -269,15 +292,20 @@ class FusedCollectivesIT {
     private static long fingerprint(int rank, CancellableBackend backend) {
         long bits = 0;
         for (int i = 1; i <= 40; i++) { // more than it takes to try both ways
-            float[] values = new float[50_000];
+            float[] values = new float[150_000];
             Random random = new Random(100L * i + rank);
             for (int k = 0; k < values.length; k++) {
                 values[k] = random.nextFloat();
             }
-            FusedTensors tensor = new FusedTensors(DataType.FLOAT32, values.length);
-            tensor.set(0, MemorySegment.ofArray(values), MemorySegment.ofArray(values));
-            backend.allreduce(i, tensor, ReduceOp.SUM, Scale.NONE, 4);
-            bits = 31 * bits + Arrays.hashCode(values);
+            MemorySegment array = MemorySegment.ofArray(values);
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment memory =
+                        i % 2 == 0 ? array : arena.allocate(array.byteSize()).copyFrom(array);
+                FusedTensors tensor = new FusedTensors(DataType.FLOAT32, values.length);
+                tensor.set(0, memory, memory);
+                backend.allreduce(i, tensor, ReduceOp.SUM, Scale.NONE, 4);
+                bits = 31 * bits + Arrays.hashCode(memory.toArray(ValueLayout.JAVA_FLOAT));
+            }
         }
         return bits;
     }

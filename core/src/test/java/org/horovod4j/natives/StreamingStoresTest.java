@@ -3,6 +3,7 @@ package org.horovod4j.natives;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,6 +57,7 @@ class StreamingStoresTest {
 
     /// A thread that sees the number of a copy sees all of its bytes, and none of an earlier copy.
     @Test
+    @Timeout(60)
     void copyIsSeenBeforeLaterStores() throws InterruptedException {
         int rounds = 20_000;
         int longs = 1024;

@@ -76,6 +76,7 @@ class CollectivesIT {
         TestJobPlan plan =
                 TestJobPlan.of(3, Worker.class)
                         .compiledFully()
+                        .with(RuntimeOptions.HELPER_THREADS, "0")
                         .with(RuntimeOptions.STREAMING_STORES, "always");
         try (TestJob testJob = plan.start()) {
             finish(testJob);

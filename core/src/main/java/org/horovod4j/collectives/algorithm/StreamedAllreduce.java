@@ -15,13 +15,13 @@ import java.util.Arrays;
 
 /// Like [StagedAllreduce] within a host, but ranks write their stages with [StreamingStores].
 ///
-/// | rounds              | bytes copied by each rank        | bytes reduced by each rank |
-/// |---------------------|----------------------------------|----------------------------|
-/// | all bytes / 256 KiB | in and out, except its own part  | its part, from `n` ranks   |
+/// | rounds              | bytes copied by each rank                               | bytes reduced by each rank |
+/// |---------------------|---------------------------------------------------------|----------------------------|
+/// | all bytes / 256 KiB | the parts of others in and out, the result of its own   | its part, from `n` ranks   |
 ///
 /// A stage that was streamed is in no cache, so a rank should not read its own. It packs only the
-/// parts of the other ranks. It reduces its own part from its tensors into its tensors, piece by piece, and
-/// copies each piece to its stage, from where the others unpack it.
+/// parts of the other ranks. It reduces its own part from its tensors into its tensors, piece by
+/// piece, and copies each piece to its stage. The others unpack it from there.
 ///
 /// Results have the same bits as those of [StagedAllreduce].
 public final class StreamedAllreduce {
@@ -62,7 +62,7 @@ public final class StreamedAllreduce {
 
     /// Reduces `fusedTensors`. All ranks share memory, and have passed a barrier.
     ///
-    /// @param reduction without a prescale: a rank would read its own stage
+    /// @param reduction without a prescale, which would read the stage that was just written
     public void run(ScaledReduction reduction, FusedTensors fusedTensors) {
         long roundElements = roundBytes / reduction.byteSize();
         try {
