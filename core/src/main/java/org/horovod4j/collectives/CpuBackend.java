@@ -40,7 +40,8 @@ public final class CpuBackend implements CancellableBackend {
 
     /// @param activityRecorder records the phases of an allreduce or reducescatter
     /// @param helpers help with large ones; closed with the backend
-    /// @param streamingStores whether the ranks of a host write for each other past the caches
+    /// @param streamingStores whether the ranks of a host bypass the caches when they
+    ///     write for each other
     public CpuBackend(
             LocalGroup local,
             CrossGroup crossGroup,

@@ -1,5 +1,6 @@
 package org.horovod4j.collectives;
 
+import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.StreamingStoresChoice;
@@ -10,43 +11,42 @@ import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.function.BooleanSupplier;
 
-/// Decides for each large allreduce within a host whether it is a [StreamedAllreduce]. Member 0
-/// decides for all.
+/// Chooses between [StagedAllreduce] and [StreamedAllreduce] for each large allreduce within a host.
+/// Member 0 chooses for all.
 ///
-/// Which way is faster depends on which caches the cores share, and on a virtual machine that
-/// changes while a job runs. So both ways are timed, for each power of two of sizes. In a trial a few
-/// operations in a row use the other way. If they are faster than those before and after them, it
-/// becomes the way of this size.
+/// Which one is faster depends on which caches the cores share, and on a virtual machine that
+/// changes while a job runs. So both are timed, for each power of two of sizes. A trial is two turns
+/// of a few operations: one with the other method, and one with the current method. The other method
+/// becomes the current one if its turn was faster than the operations before and after it.
 ///
-/// Trials come as often as costs one percent of the time: seldom if the other way was much slower in
-/// the last one, but at least after 1,024 operations. A trial comes earlier if operations become
-/// 1.5 times as slow. Results do not depend on the way.
+/// The interval between trials is chosen so that they cost about 1 % of the time: the slower the
+/// other method was, the longer the interval, up to 1,024 operations. A trial comes earlier if
+/// operations become 1.5 times as slow. Results do not depend on the method.
 final class StreamingTrials {
     private static final Logger LOG = Log.of(StreamingTrials.class);
 
-    /// The operations between two trials. They become at most twice as many at a time, because the first
-    /// trials run code that is not compiled yet.
+    /// The operations before the first trial of a size. The interval at most doubles with each trial,
+    /// because the first trials run code that is not compiled yet.
     private static final int FIRST_INTERVAL = 8;
 
     private static final int MIN_INTERVAL = 64;
-
     private static final int MAX_INTERVAL = 1024;
 
-    /// The least number of operations before an early trial, and the least part of the interval. Operations
+    /// An early trial waits for this number of operations, and for a quarter of the interval: operations
     /// of one size may cost differently, so they can seem slower again and again.
     private static final int MIN_EARLY_INTERVAL = 32;
 
     private static final int EARLY_DIVISOR = 4;
 
-    /// The operations of a turn. In a trial the first one of a turn is not counted, because the
-    /// caches are in the state that the other way has left.
+    /// The operations of a turn. The first one is not counted, because the caches are in the state that
+    /// the other method has left.
     private static final int TURN_OPERATIONS = 3;
 
-    /// Which part of the time trials may cost.
+    /// The part of the time that trials may cost.
     private static final double TRIAL_SHARE = 0.01;
 
-    /// How much faster streaming stores must be. They take bandwidth of the memory from the program, and
-    /// small differences should not change the way all the time.
+    /// How much faster streaming stores must be to be used. They take bandwidth of the memory from the
+    /// program, and small differences should not cause frequent changes.
     private static final double MIN_GAIN = 1.1;
 
     /// How much slower operations must become for an early trial.
@@ -56,8 +56,8 @@ final class StreamingTrials {
     private final BooleanSupplier available;
     private final @Nullable SizeClass[] sizeClasses = new SizeClass[Long.SIZE];
 
-    /// Whether the last change, for any size, was to streaming stores. New sizes begin with it.
-    private boolean lastChange;
+    /// Whether new sizes begin with streaming stores: those that a size has changed to last.
+    private boolean newSizesStream;
 
     /// @param available whether this system has streaming stores; first called when they are about
     ///     to be used, as it may take some milliseconds
@@ -95,25 +95,25 @@ final class StreamingTrials {
     /// The sizes from a power of two to the next. Costs are nanoseconds for each byte.
     private final class SizeClass {
         private final long minBytes;
-        private boolean streaming = lastChange;
+        private boolean streaming = newSizesStream;
         private int interval = FIRST_INTERVAL;
 
         /// The operations since the last trial.
         private int operations;
 
         /// The operations that are left of a trial; 0 outside of trials.
-        private int leftOfTrial;
+        private int trialOperationsLeft;
 
-        /// The least cost of the way of this size, right before and in the trial.
+        /// The least cost of the current method, right before the trial and in it.
         private double ownCost;
 
-        /// The least cost of the other way in the trial.
+        /// The least cost of the other method in the trial.
         private double otherCost;
 
         /// The costs of the last operations outside of trials.
         private final double[] recent = new double[TURN_OPERATIONS];
 
-        /// The least of the recent costs since the last trial.
+        /// The least cost of the current method since the last trial, and in it.
         private double bestCost = Double.MAX_VALUE;
 
         SizeClass(long minBytes) {
@@ -121,12 +121,12 @@ final class StreamingTrials {
         }
 
         boolean usesStreamingStores() {
-            boolean usesOtherWay = leftOfTrial > TURN_OPERATIONS;
-            return streaming != usesOtherWay;
+            boolean usesOtherMethod = trialOperationsLeft > TURN_OPERATIONS;
+            return streaming != usesOtherMethod;
         }
 
         void completed(double cost) {
-            if (leftOfTrial > 0) {
+            if (trialOperationsLeft > 0) {
                 continueTrial(cost);
                 return;
             }
@@ -139,26 +139,29 @@ final class StreamingTrials {
             boolean early =
                     operations >= Math.max(MIN_EARLY_INTERVAL, interval / EARLY_DIVISOR)
                             && recentCost > SLOWER * bestCost;
-            if ((early || operations >= interval) && available.getAsBoolean()) {
-                leftOfTrial = 2 * TURN_OPERATIONS;
+            if (!early && operations < interval) {
+                return;
+            }
+            operations = 0;
+            if (available.getAsBoolean()) {
+                trialOperationsLeft = 2 * TURN_OPERATIONS;
                 ownCost = recentCost;
                 otherCost = Double.MAX_VALUE;
             }
         }
 
         private void continueTrial(double cost) {
-            if (leftOfTrial % TURN_OPERATIONS != 0) { // not the first of a turn
-                if (leftOfTrial > TURN_OPERATIONS) {
+            if (trialOperationsLeft % TURN_OPERATIONS != 0) { // not the first of a turn
+                if (trialOperationsLeft > TURN_OPERATIONS) {
                     otherCost = Math.min(otherCost, cost);
                 } else {
                     ownCost = Math.min(ownCost, cost);
                 }
             }
-            leftOfTrial--;
-            if (leftOfTrial > 0) {
+            trialOperationsLeft--;
+            if (trialOperationsLeft > 0) {
                 return;
             }
-            operations = 0;
             double slowdown = Math.max(ownCost, otherCost) / Math.min(ownCost, otherCost);
             double affordable = TURN_OPERATIONS * (slowdown - 1) / TRIAL_SHARE;
             long next = Math.clamp((long) affordable, MIN_INTERVAL, MAX_INTERVAL);
@@ -166,7 +169,7 @@ final class StreamingTrials {
             bestCost = ownCost;
             if (otherCost * (streaming ? 1 : MIN_GAIN) < ownCost) {
                 streaming = !streaming;
-                lastChange = streaming;
+                newSizesStream = streaming;
                 LOG.log(Level.DEBUG, this::describeChange);
                 bestCost = otherCost;
             }

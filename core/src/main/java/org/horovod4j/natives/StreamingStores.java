@@ -9,15 +9,15 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.HexFormat;
 
-/// Copies memory with the streaming (non-temporal) stores of x86-64 processors. They write whole cache lines to
-/// memory, past the caches.
+/// Copies memory with the streaming (non-temporal) stores of x86-64 processors. They write whole cache
+/// lines to memory and bypass the caches.
 ///
-/// An ordinary store needs its cache line for itself. If another core has read the line, it is taken
-/// away from that core first, which takes tens of nanoseconds between cores that share no cache. A
-/// streaming store only makes the other core drop its copy.
+/// An ordinary store needs its cache line for itself. If another core has read the line, its copy is
+/// invalidated first, which takes tens of nanoseconds between cores that share no cache. A streaming
+/// store does not wait for that.
 ///
-/// Java has no such stores, and the C library uses them for copies of many megabytes alone. So this class
-/// has a loop in machine code.
+/// Java has no method for such stores, and `memcpy` of the C library uses them for copies of several
+/// megabytes only. So this class has a loop in machine code.
 public final class StreamingStores {
     private static final int LINE_BYTES = 64;
 
@@ -70,7 +70,8 @@ public final class StreamingStores {
         }
     }
 
-    /// True on Linux on x86-64, if the JVM was started with `--enable-native-access` for this module.
+    /// True on Linux on x86-64, if the JVM was started with `--enable-native-access` for this module and
+    /// the system allows executable memory.
     public static boolean isAvailable() {
         return CopyLines.HANDLE != null;
     }

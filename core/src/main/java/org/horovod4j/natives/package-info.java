@@ -3,7 +3,7 @@
 ///
 /// Start with [NativeLibrary], which links and calls functions of any library, also for the adapters of
 /// frameworks. Then [Futex] (sleep until another process wakes the thread) and [ProcessorSet] (the
-/// processors of a thread) and [StreamingStores] (copies past the caches).
+/// processors of a thread) and [StreamingStores] (copies that bypass the caches).
 ///
 /// - May depend on: the JDK alone.
 @NullMarked

@@ -92,7 +92,7 @@ public final class RuntimeOptions {
                     .in(OptionGroup.RUNTIME)
                     .help(
                             "How many bytes of a large tensor are packed, reduced and unpacked at a time"
-                                    + " inside a host; twice as many with streaming stores.");
+                                    + " inside a host; with streaming stores twice as many, up to 512K.");
 
     public static final Option<Integer> HELPER_THREADS =
             Option.integer("helper-threads")
@@ -112,9 +112,10 @@ public final class RuntimeOptions {
                     .byDefault(StreamingStoresChoice.AUTO)
                     .in(OptionGroup.RUNTIME)
                     .help(
-                            "Whether the ranks of a host write the data of a large allreduce past the"
-                                    + " caches. `auto` times both ways while the job runs. Linux on"
-                                    + " x86-64 only, and for ranks without helper threads.");
+                            "Whether the ranks of a host bypass the caches when they write the data of a"
+                                    + " large allreduce for each other. `auto` times both ways while"
+                                    + " the job runs. Only on Linux on x86-64, and on hosts whose first"
+                                    + " rank has no helper threads.");
 
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")

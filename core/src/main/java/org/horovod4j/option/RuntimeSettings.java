@@ -18,7 +18,7 @@ import java.util.Set;
 /// @param groupFusion whether groups may be fused with other operations
 /// @param planLocking whether repeated steps run without negotiation
 /// @param helperThreads how many threads help with large tensors; empty to use idle cores
-/// @param streamingStores whether ranks write for each other past the caches
+/// @param streamingStores whether ranks bypass the caches when they write for each other
 /// @param hostProcessors the processors of the host; empty for those that the JVM sees
 /// @param tls whether connections are encrypted
 /// @param joinAverage the divisor of an average while some ranks have joined

@@ -41,7 +41,7 @@ class StreamingTrialsTest {
     }
 
     @Test
-    void usesTheFasterWayFromTheFirstTrialOn() {
+    void usesTheFasterMethodFromTheFirstTrialOn() {
         assertThat(run(8)).isZero();
         assertThat(run(3)).isEqualTo(3);
         assertThat(run(3)).isZero();
@@ -49,7 +49,7 @@ class StreamingTrialsTest {
     }
 
     @Test
-    void triesTheSlowerWayRarely() {
+    void triesTheSlowerMethodRarely() {
         run(20_000);
         assertThat(run(10_000)).isBetween(9_900, 9_990);
         ordinary = 100_000;
@@ -90,7 +90,7 @@ class StreamingTrialsTest {
 
     @ParameterizedTest
     @ValueSource(doubles = {1.02, 1.2, 2, 5})
-    void costsLittleMoreThanTheFasterWay(double slowdown) {
+    void costsLittleMoreThanTheFasterMethod(double slowdown) {
         Random random = new Random(4);
         double spent = 0;
         double least = 0;
@@ -109,7 +109,7 @@ class StreamingTrialsTest {
 
     /// Operations of one size may cost differently, as those of several data types do.
     @Test
-    void findsTheFasterWayOfDifferentOperations() {
+    void findsTheFasterMethodOfDifferentOperations() {
         double spent = 0;
         double least = 0;
         for (int i = 0; i < 30_000; i++) {
@@ -157,7 +157,7 @@ class StreamingTrialsTest {
         StreamingTrials forced = new StreamingTrials(StreamingStoresChoice.ALWAYS, () -> false);
         assertThat(forced.usesStreamingStores(BYTES)).isFalse();
         StreamingTrials missing = new StreamingTrials(StreamingStoresChoice.AUTO, () -> false);
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 10_000; i++) {
             assertThat(missing.usesStreamingStores(BYTES)).isFalse();
             missing.completed(BYTES, 1);
         }
