@@ -206,7 +206,7 @@ final class CpuAllreduce {
         boolean choosesToStream =
                 canStream
                         && local.index() == 0
-                        && streamingTrials.usesStreamingStores(fusedTensors.byteSize());
+                        && streamingTrials.usesStreamingStores(fusedTensors);
         long notice = local.nextPayloadOffset();
         MemorySegment mine = local.region(local.index());
         mine.set(LONG, notice + THREADS_OFFSET, ownThreads);
@@ -221,7 +221,7 @@ final class CpuAllreduce {
         } else if (canStream && local.index() == 0) {
             long start = local.clock().nanoTime();
             runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
-            streamingTrials.completed(fusedTensors.byteSize(), local.clock().nanoTime() - start);
+            streamingTrials.completed(fusedTensors, local.clock().nanoTime() - start);
         } else {
             runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
         }

@@ -4,6 +4,7 @@ import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.StreamingStoresChoice;
+import org.horovod4j.spi.FusedTensors;
 import org.jspecify.annotations.Nullable;
 
 import java.lang.System.Logger;
@@ -15,7 +16,8 @@ import java.util.function.BooleanSupplier;
 /// Member 0 chooses for all.
 ///
 /// Which one is faster depends on which caches the cores share, and on a virtual machine that
-/// changes while a job runs. So both are timed, for each power of two of sizes. A trial is two turns
+/// changes while a job runs. So both are timed, for each power of two of sizes, and separately for
+/// many small tensors, of which each takes a copy. A trial is two turns
 /// of a few operations: one with the other method, and one with the current method. The other method
 /// becomes the current one if its turn was faster than the operations before and after it.
 ///
@@ -52,9 +54,12 @@ final class StreamingTrials {
     /// How much slower operations must become for an early trial.
     private static final double SLOWER = 1.5;
 
+    /// Tensors are small if they have fewer bytes on average.
+    private static final long SMALL_TENSOR_BYTES = 8 * 1024;
+
     private final StreamingStoresChoice choice;
     private final BooleanSupplier available;
-    private final @Nullable SizeClass[] sizeClasses = new SizeClass[Long.SIZE];
+    private final @Nullable SizeClass[] sizeClasses = new SizeClass[2 * Long.SIZE];
 
     /// Whether new sizes begin with streaming stores: those that a size has changed to last.
     private boolean newSizesStream;
@@ -67,23 +72,25 @@ final class StreamingTrials {
     }
 
     /// Whether the next operation uses streaming stores.
-    boolean usesStreamingStores(long byteSize) {
+    boolean usesStreamingStores(FusedTensors fusedTensors) {
         return switch (choice) {
-            case AUTO -> sizeClass(byteSize).usesStreamingStores();
+            case AUTO -> sizeClass(fusedTensors).usesStreamingStores();
             case ALWAYS -> available.getAsBoolean();
             case NEVER -> false;
         };
     }
 
     /// Reports how long an operation took.
-    void completed(long byteSize, long nanos) {
+    void completed(FusedTensors fusedTensors, long nanos) {
         if (choice == StreamingStoresChoice.AUTO) {
-            sizeClass(byteSize).completed((double) nanos / byteSize);
+            sizeClass(fusedTensors).completed((double) nanos / fusedTensors.byteSize());
         }
     }
 
-    private SizeClass sizeClass(long byteSize) {
-        int index = Long.numberOfLeadingZeros(byteSize);
+    private SizeClass sizeClass(FusedTensors fusedTensors) {
+        long byteSize = fusedTensors.byteSize();
+        boolean manySmall = byteSize / fusedTensors.tensorCount() < SMALL_TENSOR_BYTES;
+        int index = 2 * Long.numberOfLeadingZeros(byteSize) + (manySmall ? 1 : 0);
         SizeClass found = sizeClasses[index];
         if (found == null) {
             found = new SizeClass(Long.highestOneBit(byteSize));
@@ -92,7 +99,7 @@ final class StreamingTrials {
         return found;
     }
 
-    /// The sizes from a power of two to the next. Costs are nanoseconds for each byte.
+    /// Operations of sizes from a power of two to the next. Costs are nanoseconds for each byte.
     private final class SizeClass {
         private final long minBytes;
         private boolean streaming = newSizesStream;

@@ -2,15 +2,18 @@ package org.horovod4j.collectives;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.horovod4j.DataType;
 import org.horovod4j.option.StreamingStoresChoice;
+import org.horovod4j.spi.FusedTensors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.util.Arrays;
 import java.util.Random;
 
 class StreamingTrialsTest {
-    private static final long BYTES = 1 << 20;
+    private static final FusedTensors MEBIBYTE = tensors(1, 1 << 20);
 
     /// Nanoseconds of an operation, without and with streaming stores.
     private long ordinary = 500_000;
@@ -22,15 +25,15 @@ class StreamingTrialsTest {
 
     /// Runs operations and returns how many of them used streaming stores.
     private int run(int operations) {
-        return run(operations, BYTES);
+        return run(operations, MEBIBYTE);
     }
 
-    private int run(int operations, long bytes) {
+    private int run(int operations, FusedTensors tensors) {
         int count = 0;
         for (int i = 0; i < operations; i++) {
-            boolean streams = trials.usesStreamingStores(bytes);
+            boolean streams = trials.usesStreamingStores(tensors);
             count += streams ? 1 : 0;
-            trials.completed(bytes, streams ? streamed : ordinary);
+            trials.completed(tensors, streams ? streamed : ordinary);
         }
         return count;
     }
@@ -100,9 +103,9 @@ class StreamingTrialsTest {
                 cost *= 20; // interrupted
             }
             least += cost;
-            double taken = trials.usesStreamingStores(BYTES) ? cost : slowdown * cost;
+            double taken = trials.usesStreamingStores(MEBIBYTE) ? cost : slowdown * cost;
             spent += taken;
-            trials.completed(BYTES, (long) taken);
+            trials.completed(MEBIBYTE, (long) taken);
         }
         assertThat(spent / least).isLessThan(1.04);
     }
@@ -115,9 +118,9 @@ class StreamingTrialsTest {
         for (int i = 0; i < 30_000; i++) {
             double cost = i % 6 == 0 ? 100_000 : 200_000;
             least += cost;
-            double taken = trials.usesStreamingStores(BYTES) ? cost : 5 * cost;
+            double taken = trials.usesStreamingStores(MEBIBYTE) ? cost : 5 * cost;
             spent += taken;
-            trials.completed(BYTES, (long) taken);
+            trials.completed(MEBIBYTE, (long) taken);
         }
         assertThat(spent / least).isLessThan(1.1);
     }
@@ -125,7 +128,7 @@ class StreamingTrialsTest {
     @Test
     void newSizeBeginsWithWhatWasFoundLast() {
         run(100);
-        assertThat(run(4, 64 * BYTES)).isEqualTo(4);
+        assertThat(run(4, tensors(1, 1 << 26))).isEqualTo(4);
     }
 
     @Test
@@ -133,33 +136,49 @@ class StreamingTrialsTest {
         run(100);
         ordinary = 1_000;
         streamed = 2_000;
-        run(100, BYTES / 64);
-        assertThat(run(4, BYTES / 64)).isZero();
-        assertThat(run(4, BYTES)).isEqualTo(4);
+        run(100, tensors(1, 1 << 14));
+        assertThat(run(4, tensors(1, 1 << 14))).isZero();
+        assertThat(run(4, MEBIBYTE)).isEqualTo(4);
+    }
+
+    @Test
+    void choosesForManySmallTensorsSeparately() {
+        run(1_000);
+        streamed = 600_000;
+        run(1_000, tensors(1024, 1024));
+        streamed = 100_000;
+        assertThat(run(4, MEBIBYTE)).isEqualTo(4);
+        assertThat(run(4, tensors(1024, 1024))).isZero();
+    }
+
+    private static FusedTensors tensors(int count, long byteSize) {
+        long[] elementCounts = new long[count];
+        Arrays.fill(elementCounts, byteSize);
+        return new FusedTensors(DataType.INT8, elementCounts);
     }
 
     @Test
     void optionDecidesOtherwise() {
         StreamingTrials always = new StreamingTrials(StreamingStoresChoice.ALWAYS, () -> true);
         for (int i = 0; i < 100; i++) {
-            assertThat(always.usesStreamingStores(BYTES)).isTrue();
-            always.completed(BYTES, 1);
+            assertThat(always.usesStreamingStores(MEBIBYTE)).isTrue();
+            always.completed(MEBIBYTE, 1);
         }
         StreamingTrials never = new StreamingTrials(StreamingStoresChoice.NEVER, () -> true);
         for (int i = 0; i < 100; i++) {
-            assertThat(never.usesStreamingStores(BYTES)).isFalse();
-            never.completed(BYTES, 1);
+            assertThat(never.usesStreamingStores(MEBIBYTE)).isFalse();
+            never.completed(MEBIBYTE, 1);
         }
     }
 
     @Test
     void systemWithoutStreamingStoresNeverUsesThem() {
         StreamingTrials forced = new StreamingTrials(StreamingStoresChoice.ALWAYS, () -> false);
-        assertThat(forced.usesStreamingStores(BYTES)).isFalse();
+        assertThat(forced.usesStreamingStores(MEBIBYTE)).isFalse();
         StreamingTrials missing = new StreamingTrials(StreamingStoresChoice.AUTO, () -> false);
         for (int i = 0; i < 10_000; i++) {
-            assertThat(missing.usesStreamingStores(BYTES)).isFalse();
-            missing.completed(BYTES, 1);
+            assertThat(missing.usesStreamingStores(MEBIBYTE)).isFalse();
+            missing.completed(MEBIBYTE, 1);
         }
     }
 }
