@@ -172,7 +172,7 @@ final class StreamingTrials {
             double slowdown = Math.max(ownCost, otherCost) / Math.min(ownCost, otherCost);
             double affordable = TURN_OPERATIONS * (slowdown - 1) / TRIAL_SHARE;
             long next = Math.clamp((long) affordable, MIN_INTERVAL, MAX_INTERVAL);
-            interval = (int) Math.min(next, 2 * interval);
+            interval = (int) Math.min(next, 2L * interval);
             bestCost = ownCost;
             if (otherCost * (streaming ? 1 : MIN_GAIN) < ownCost) {
                 streaming = !streaming;
