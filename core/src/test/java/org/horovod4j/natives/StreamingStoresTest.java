@@ -63,7 +63,7 @@ class StreamingStoresTest {
         int longs = 1024;
         VarHandle number = ValueLayout.JAVA_LONG.varHandle();
         try (Arena arena = Arena.ofShared()) {
-            MemorySegment stage = arena.allocate(longs * Long.BYTES, LINE);
+            MemorySegment stage = arena.allocate((long) longs * Long.BYTES, LINE);
             MemorySegment copied = arena.allocate(Long.BYTES, LINE);
             MemorySegment read = arena.allocate(Long.BYTES, LINE);
             Thread writer =
