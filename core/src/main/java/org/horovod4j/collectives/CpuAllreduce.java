@@ -202,11 +202,8 @@ final class CpuAllreduce {
     private void runLargeOnHost(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
         int ownThreads = helpers.begin(fusedTensors);
-        boolean canStream = ownThreads == 1 && !reduction.prescales();
-        boolean choosesToStream =
-                canStream
-                        && local.index() == 0
-                        && streamingTrials.usesStreamingStores(fusedTensors);
+        boolean chooses = local.index() == 0 && ownThreads == 1 && !reduction.prescales();
+        boolean choosesToStream = chooses && streamingTrials.usesStreamingStores(fusedTensors);
         long notice = local.nextPayloadOffset();
         MemorySegment mine = local.region(local.index());
         mine.set(LONG, notice + THREADS_OFFSET, ownThreads);
@@ -218,7 +215,7 @@ final class CpuAllreduce {
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors != null) {
             inPlace.run(reduction, fusedTensors, tensors);
-        } else if (canStream && local.index() == 0) {
+        } else if (chooses) {
             long start = local.clock().nanoTime();
             runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
             streamingTrials.completed(fusedTensors, local.clock().nanoTime() - start);

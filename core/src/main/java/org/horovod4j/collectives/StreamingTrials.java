@@ -16,10 +16,12 @@ import java.util.function.BooleanSupplier;
 /// Member 0 chooses for all.
 ///
 /// Which one is faster depends on which caches the cores share, and on a virtual machine that
-/// changes while a job runs. So both are timed, for each power of two of sizes, and separately for
-/// many small tensors, of which each takes a copy. A trial is two turns
-/// of a few operations: one with the other method, and one with the current method. The other method
-/// becomes the current one if its turn was faster than the operations before and after it.
+/// changes while a job runs. So both are timed, for each power of two of sizes. Operations of many
+/// small tensors are timed separately, because each tensor is copied on its own.
+///
+/// A trial is two turns of a few operations: one with the other method, and one with the current
+/// method. The other method becomes the current one if its turn was faster than the operations before
+/// and after it.
 ///
 /// The interval between trials is chosen so that they cost about 1 % of the time: the slower the
 /// other method was, the longer the interval, up to 1,024 operations. A trial comes earlier if
