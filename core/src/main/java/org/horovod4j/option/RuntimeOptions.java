@@ -114,8 +114,8 @@ public final class RuntimeOptions {
                     .help(
                             "Whether the ranks of a host bypass the caches when they write the data of a"
                                     + " large allreduce for each other. `auto` times both ways while"
-                                    + " the job runs. Only on Linux on x86-64, and on hosts whose first"
-                                    + " rank has no helper threads.");
+                                    + " the job runs. Only on Linux on x86-64. Operations with helper"
+                                    + " threads do not do it.");
 
     public static final Option<Long> RING_BYTES =
             Option.bytes("ring-bytes")
