@@ -78,6 +78,16 @@ install_libraries() {
 # memory.
 transport_option() { if [ "$1" = shm ]; then echo auto; else echo "$1"; fi; }
 
+has_horovod() { python3 -c 'import horovod.torch' 2>/dev/null; }
+
+# Starts ranks of the original Horovod. Within a host, its MPI uses shared memory, and its Gloo TCP.
+start_horovod() { # mpi|gloo np program.py arguments
+    local controller="$1" np="$2"
+    shift 2
+    OMP_NUM_THREADS=1 python3 -m horovod.runner.launch "--$controller" --network-interface lo -np "$np" \
+        python3 "$@"
+}
+
 # Runs mpirun as root too, and with more ranks than cores. Call find_openmpi first.
 mpi() { "$mpirun" --allow-run-as-root --oversubscribe "$@"; }
 

@@ -98,8 +98,8 @@ find_peers() {
     else
         say "torch is skipped: python3 cannot import torch.distributed with Gloo"
     fi
-    if python3 -c 'import horovod.torch' 2>"$binaries/log"; then
-        peers+=(horovod)
+    if has_horovod; then
+        peers+=(horovod-mpi horovod-gloo)
     else
         say "Horovod is skipped: python3 cannot import horovod.torch"
     fi
@@ -167,10 +167,9 @@ deepspeed() { # np transport round
         "$csv" "$seconds" "$bytes"
 }
 
-horovod() { # np transport round
-    OMP_NUM_THREADS=1 HOROVOD_CYCLE_TIME=0 \
-        python3 -m horovod.runner.launch --gloo --network-interface lo -np "$1" python3 \
-        "$sources/python/allreduce_python.py" horovod "horovod@$2" "$3" "$csv" "$seconds" "$bytes"
+horovod() { # mpi|gloo np transport round
+    HOROVOD_CYCLE_TIME=0 start_horovod "$1" "$2" "$sources/python/allreduce_python.py" horovod \
+        "horovod-$1@$3" "$4" "$csv" "$seconds" "$bytes"
 }
 
 ours() { # np transport round kind bytes, where kind may end in -tls or -metric
@@ -189,8 +188,8 @@ select_programs() { # transport
     [ "$1" = tcp ] && programs+=(ours-native-tls) # shared memory is not encrypted
     for peer in "${peers[@]}"; do
         case "$peer" in
-            gloo | torch | horovod) [ "$1" != tcp ] || programs+=("$peer") ;; # TCP only
-            deepspeed) [ "$1" != shm ] || programs+=("$peer") ;; # shared memory only
+            gloo | torch | horovod-gloo) [ "$1" != tcp ] || programs+=("$peer") ;; # TCP only
+            deepspeed | horovod-mpi) [ "$1" != shm ] || programs+=("$peer") ;; # shared memory only
             openmpi-metric) [ -z "$metric_bytes" ] || programs+=("$peer") ;;
             memory) [ "$1" != shm ] || [ -z "$memory_bytes" ] || programs+=("$peer") ;;
             *) programs+=("$peer") ;;
@@ -206,6 +205,7 @@ run_program() { # program np transport round
         ours-*) ours "$2" "$3" "$4" "${1#ours-}" "$bytes" ;;
         openmpi-metric) openmpi "$1" "$2" "$3" "$4" "$metric_bytes" ;;
         openmpi) openmpi "$1" "$2" "$3" "$4" "$bytes" ;;
+        horovod-*) horovod "${1#horovod-}" "$2" "$3" "$4" ;;
         *) "$1" "$2" "$3" "$4" ;;
     esac
 }

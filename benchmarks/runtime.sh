@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times the allreduce of a training step's gradients through the whole runtime, compares it with
-# Open MPI and with our raw collective, and prints one table with ratios. See docs/benchmarks.md.
+# Open MPI, with the original Horovod where it is installed, and with our raw collective, and prints one table with ratios. See docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -50,28 +50,41 @@ binaries=benchmarks/target/libraries
 results=$results_folder/runtime-$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 
-compile_library() {
+libraries=() # the other libraries that were found
+
+find_other_libraries() {
     mkdir -p "$binaries"
     rm -f "$binaries/steps_mpi"
-    if ! find_openmpi || ! "$mpicc" -O3 -march=native -o "$binaries/steps_mpi" \
+    if find_openmpi && "$mpicc" -O3 -march=native -o "$binaries/steps_mpi" \
         benchmarks/src/main/c/steps_mpi.c; then
+        libraries+=(openmpi)
+    else
         say "Open MPI is skipped: no mpicc and mpirun of it, or no headers"
+    fi
+    if has_horovod; then
+        libraries+=(horovod-mpi horovod-gloo)
+    else
+        say "Horovod is skipped: python3 cannot import horovod.torch"
     fi
 }
 
-byte_size() { # work; must match Workload.java, which rejects other sizes
-    case "$1" in
-        resnet) echo 102228128 ;;
-        tiny) echo 1024000 ;;
-        one) echo 4 ;;
-    esac
+tensor_sizes() { # work; the bytes of each tensor
+    "$java" -cp "$classpath" org.horovod4j.benchmarks.runtime.TensorSizes "$1"
 }
 
 openmpi() { # np work round; passes the size once for each turn
-    local sizes
-    sizes="$(for ((turn = 1; turn <= turns; turn++)); do byte_size "$2"; done | paste -sd,)"
+    local bytes sizes
+    bytes=$(($(tensor_sizes "$2" | tr , +)))
+    sizes="$(for ((turn = 1; turn <= turns; turn++)); do echo "$bytes"; done | paste -sd,)"
     mpi --mca btl self,vader -np "$1" \
         "$binaries/steps_mpi" openmpi@shm "$3" "$csv" "$seconds" "$sizes"
+}
+
+horovod() { # mpi|gloo np work round
+    local transport=shm
+    [ "$1" = mpi ] || transport=tcp
+    start_horovod "$1" "$2" benchmarks/src/main/python/steps_horovod.py "horovod-$1@$transport" "$4" \
+        "$csv" "$seconds" "$turns" "$(tensor_sizes "$3")"
 }
 
 # Sets `variables` for the setting after the plus sign of a variant, if it applies to a whole job.
@@ -125,12 +138,14 @@ run_line() { # np work round jobs...
     shift 3
     shuffle "$@"
     for job in "${shuffled[@]}"; do
-        if [ "$job" = openmpi ]; then
-            openmpi "$np" "$work" "$round" || say "Open MPI failed at $work in round $round, which is dropped"
-        else
-            run_job "$np" "$(workload "$work")" "$round" "$job" ||
-                die "Horovod4J failed at $work, $job: see above"
-        fi
+        case "$job" in
+            openmpi) openmpi "$np" "$work" "$round" ;;
+            horovod-*) horovod "${job#horovod-}" "$np" "$work" "$round" ;;
+            *)
+                run_job "$np" "$(workload "$work")" "$round" "$job" ||
+                    die "Horovod4J failed at $work, $job: see above"
+                ;;
+        esac || say "$job failed at $work in round $round, which is dropped"
     done
 }
 
@@ -139,7 +154,7 @@ run_line() { # np work round jobs...
 # compiles for one kind. The jobs of one line run one after the other: those with and without a
 # setting that applies to a whole job.
 jobs_of() { # work
-    [[ "$1" =~ ^(overlap|graph-.*|gloo-.*)$ ]] || [ ! -x "$binaries/steps_mpi" ] || echo openmpi
+    [[ "$1" =~ ^(overlap|graph-.*|gloo-.*)$ ]] || [ ${#libraries[@]} = 0 ] || printf '%s\n' "${libraries[@]}"
     case "$1" in
         graph-*)
             echo flat-native,async-native,graph-native,noop-native
@@ -224,7 +239,7 @@ fi
 find_java
 if [[ ",$works," =~ ,(resnet|tiny|one), ]]; then # the others are not compared with libraries
     install_libraries
-    compile_library
+    find_other_libraries
 fi
 mkdir -p "$results_folder"
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"

@@ -88,30 +88,34 @@ class Horovod:
         self.horovod.shutdown()
 
 
-def batch(library, values, iterations):
-    """Seconds per allreduce on the slowest rank."""
+def batch(library, step, iterations):
+    """Seconds per step on the slowest rank."""
     library.barrier()
     start = time.perf_counter()
     for _ in range(iterations):
-        library.allreduce(values)
+        step()
     return library.slowest(time.perf_counter() - start) / iterations
 
 
-def warm_up(library, values):
+def warm_up(library, step):
     """Doubles the batch until warm. All ranks use the slowest rank's time, so they stop together."""
     spent = 0
     each = 0
     iterations = 1
     while spent < WARM_UP_SECONDS:
-        each = batch(library, values, iterations)
+        each = batch(library, step, iterations)
         spent += each * iterations
         iterations *= 2
     return each
 
 
+def known_values(values):
+    return (1 + torch.arange(values.numel()) % 251).to(torch.float32)
+
+
 def verify(library, values):
     """Fails if a sum is wrong: the time of a wrong result is meaningless."""
-    known = (1 + torch.arange(values.numel()) % 251).to(torch.float32)
+    known = known_values(values)
     values.copy_(known * (library.rank + 1))
     library.allreduce(values)
     if not torch.equal(values, known * (library.size * (library.size + 1) // 2)):
@@ -126,15 +130,28 @@ def quantile(ordered, fraction):
     return ordered[below] + (at - below) * (ordered[above] - ordered[below])
 
 
+def append(output, library, name, byte_size, number, turn, samples):
+    """Rank 0 appends the percentiles of the samples, in microseconds."""
+    if library.rank == 0:
+        times = [quantile(sorted(samples), fraction) for fraction in (0.5, 0.1, 0.9)]
+        line = "%s,%d,%d,%s,%d,%.3f,%.3f,%.3f\n"
+        with open(output, "a") as results:
+            results.write(line % (name, library.size, byte_size, number, turn, *times))
+
+
 def measure(library, seconds, byte_size):
-    """The sorted times of one allreduce, in microseconds."""
+    """The times of one allreduce, in microseconds."""
     values = torch.zeros(byte_size // 4)
     verify(library, values)
     values.zero_()  # zeros stay zeros, other sums would run to infinity
-    each = warm_up(library, values)
+
+    def step():
+        library.allreduce(values)
+
+    each = warm_up(library, step)
     iterations = max(1, int(seconds / BATCHES_MAX / each))
     batches = min(max(int(seconds / (iterations * each)), BATCHES_MIN), BATCHES_MAX)
-    samples = sorted(batch(library, values, iterations) * 1e6 for _ in range(batches))
+    samples = [batch(library, step, iterations) * 1e6 for _ in range(batches)]
     verify(library, values)
     return samples
 
@@ -146,13 +163,10 @@ def main():
     library = {"torch": Torch, "horovod": Horovod, "deepspeed": DeepSpeed}[kind]()
     for byte_size in map(int, sizes.split(",")):
         samples = measure(library, float(seconds), byte_size)
-        if library.rank == 0:
-            times = [quantile(samples, fraction) for fraction in (0.5, 0.1, 0.9)]
-            line = "%s,%d,%d,%s,1,%.3f,%.3f,%.3f\n"
-            with open(output, "a") as results:
-                results.write(line % (name, library.size, byte_size, number, *times))
+        append(output, library, name, byte_size, number, 1, samples)
     library.barrier()
     library.shutdown()
 
 
-main()
+if __name__ == "__main__":
+    main()

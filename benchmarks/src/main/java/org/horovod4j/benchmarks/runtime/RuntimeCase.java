@@ -2,21 +2,26 @@ package org.horovod4j.benchmarks.runtime;
 
 import org.horovod4j.benchmarks.report.Result;
 
+import java.util.List;
+
 /// The case of a result: all its rounds are summarized in one value.
 record RuntimeCase(int np, Workload workload, String program) {
-    private static final String OPEN_MPI = "openmpi";
+    static final String OPEN_MPI = "openmpi";
+
+    /// The programs that are not a [StepVariant] of Horovod4J, in the order of the report.
+    static final List<String> OTHER_LIBRARIES = List.of(OPEN_MPI, "horovod-mpi", "horovod-gloo");
 
     static RuntimeCase of(Result result) {
         return new RuntimeCase(result.np(), Workload.of(result.byteSize()), result.program());
     }
 
-    /// Whether Open MPI was measured, not a [StepVariant] of Horovod4J.
-    boolean isOpenMpi() {
-        return program.equals(OPEN_MPI);
+    /// Whether another library was measured, not a [StepVariant] of Horovod4J.
+    boolean isOtherLibrary() {
+        return OTHER_LIBRARIES.contains(program);
     }
 
-    RuntimeCase openMpi() {
-        return new RuntimeCase(np, workload, OPEN_MPI);
+    RuntimeCase ofLibrary(String library) {
+        return new RuntimeCase(np, workload, library);
     }
 
     StepVariant variant() {

@@ -8,31 +8,45 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /// One row for each variant of each workload: its time, and its ratios to the baselines.
 final class StepTable {
-    /// Open MPI has one row without ratios.
-    private static final List<String> OPEN_MPI_RATIOS = Collections.nCopies(3, RoundTimes.MISSING);
-
     private static final Comparator<StepVariant> VARIANT_ORDER =
             Comparator.comparing(StepVariant::mode)
                     .thenComparing(StepVariant::memory)
                     .thenComparing(StepVariant::runtimeSetting)
                     .thenComparing(StepVariant::baselineRun, Comparator.reverseOrder());
 
-    /// Open MPI first. The order of measurement is random.
+    /// Other libraries first. The order of measurement is random.
     private static final Comparator<RuntimeCase> ORDER =
             Comparator.comparingInt(RuntimeCase::np)
                     .thenComparing(RuntimeCase::workload)
-                    .thenComparing(RuntimeCase::isOpenMpi, Comparator.reverseOrder())
+                    .thenComparing(RuntimeCase::isOtherLibrary, Comparator.reverseOrder())
+                    .thenComparingInt(
+                            runtimeCase ->
+                                    RuntimeCase.OTHER_LIBRARIES.indexOf(runtimeCase.program()))
                     .thenComparing(RuntimeCase::variant, VARIANT_ORDER);
 
     private final ResultsByCase<RuntimeCase> resultsByCase;
     private final int fewestProcesses;
 
+    /// Open MPI, and the others that were measured.
+    private final List<String> otherLibraries;
+
     private StepTable(ResultsByCase<RuntimeCase> resultsByCase) {
         this.resultsByCase = resultsByCase;
         this.fewestProcesses = fewestProcesses(resultsByCase);
+        Set<String> measured =
+                resultsByCase.cases().map(RuntimeCase::program).collect(Collectors.toSet());
+        this.otherLibraries =
+                RuntimeCase.OTHER_LIBRARIES.stream()
+                        .filter(
+                                library ->
+                                        library.equals(RuntimeCase.OPEN_MPI)
+                                                || measured.contains(library))
+                        .toList();
     }
 
     static Table of(ResultsByCase<RuntimeCase> resultsByCase) {
@@ -44,17 +58,10 @@ final class StepTable {
     }
 
     private Table build() {
-        Table table =
-                new Table(
-                        List.of(
-                                "np",
-                                "work",
-                                "program",
-                                "time",
-                                "speedup over openmpi",
-                                "time ÷ flat",
-                                "time ÷ plain",
-                                "time ÷ np " + fewestProcesses));
+        List<String> heading = new ArrayList<>(List.of("np", "work", "program", "time"));
+        otherLibraries.forEach(library -> heading.add("speedup over " + library));
+        heading.addAll(List.of("time ÷ flat", "time ÷ plain", "time ÷ np " + fewestProcesses));
+        Table table = new Table(heading);
         resultsByCase
                 .cases()
                 .filter(runtimeCase -> !RuntimeOverlapTable.includes(runtimeCase))
@@ -74,7 +81,10 @@ final class StepTable {
                                 runtimeCase.workload().title(),
                                 runtimeCase.program(),
                                 roundTimes.timeCell()));
-        cells.addAll(runtimeCase.isOpenMpi() ? OPEN_MPI_RATIOS : ratios(runtimeCase, roundTimes));
+        cells.addAll(
+                runtimeCase.isOtherLibrary()
+                        ? Collections.nCopies(otherLibraries.size() + 2, RoundTimes.MISSING)
+                        : ratios(runtimeCase, roundTimes));
         cells.add(
                 runtimeCase.np() == fewestProcesses
                         ? RoundTimes.MISSING
@@ -87,19 +97,26 @@ final class StepTable {
     private List<String> ratios(RuntimeCase runtimeCase, RoundTimes roundTimes) {
         StepVariant stepVariant = runtimeCase.variant();
         boolean takesTurns = stepVariant.runtimeSetting().isSwitchable();
+        List<String> cells = new ArrayList<>();
+        for (String library : otherLibraries) {
+            cells.add(
+                    takesTurns
+                            ? perRoundRatio(
+                                    resultsByCase.rounds(runtimeCase.ofLibrary(library)), roundTimes)
+                            : RoundTimes.MISSING);
+        }
         // No ratios for the raw collective and for a variant without a setting: they are the
         // baselines.
-        return List.of(
-                takesTurns
-                        ? perRoundRatio(resultsByCase.rounds(runtimeCase.openMpi()), roundTimes)
-                        : RoundTimes.MISSING,
+        cells.add(
                 stepVariant.mode() == StepMode.FLAT || !takesTurns
                         ? RoundTimes.MISSING
                         : roundTimes.ratioCell(
-                                resultsByCase.rounds(runtimeCase.with(stepVariant.flat()))),
+                                resultsByCase.rounds(runtimeCase.with(stepVariant.flat()))));
+        cells.add(
                 stepVariant.isBaseline()
                         ? RoundTimes.MISSING
                         : plainRatio(runtimeCase, roundTimes));
+        return cells;
     }
 
     private String plainRatio(RuntimeCase runtimeCase, RoundTimes roundTimes) {

@@ -141,6 +141,29 @@ class RuntimeReportTest {
     }
 
     @Test
+    void horovodHasAColumnIfItWasMeasured() {
+        assertThat(
+                        rows(
+                                "async-native@shm,2,102228128,1,1,20000,1,1",
+                                "horovod-mpi@shm,2,102228128,1,1,80000,1,1",
+                                "openmpi@shm,2,102228128,1,1,60000,1,1"))
+                .containsExactly(
+                        "np|work|program|time|speedup over openmpi|speedup over horovod-mpi"
+                                + "|time ÷ flat|time ÷ plain|time ÷ np 2",
+                        row("2", "openmpi", "60.0 ms [60.0..60.0]", "–", "–", "–", "–", "–"),
+                        row("2", "horovod-mpi", "80.0 ms [80.0..80.0]", "–", "–", "–", "–", "–"),
+                        row(
+                                "2",
+                                "async-native",
+                                "20.0 ms [20.0..20.0]",
+                                same(3),
+                                same(4),
+                                "–",
+                                "–",
+                                "–"));
+    }
+
+    @Test
     void rowsHaveAFixedOrder() {
         assertThat(
                         rows(
@@ -148,11 +171,13 @@ class RuntimeReportTest {
                                 "async-native+without-unlocked@shm,2,102228128,1,1,1,1,1",
                                 "async-heap@shm,2,102228128,1,1,1,1,1",
                                 "flat-native@shm,2,102228128,1,1,1,1,1",
+                                "horovod-gloo@tcp,2,102228128,1,1,1,1,1",
                                 "openmpi@shm,2,102228128,1,1,1,1,1"))
                 .extracting(row -> row.split("\\|", -1)[2])
                 .containsExactly(
                         "program",
                         "openmpi",
+                        "horovod-gloo",
                         "flat-native",
                         "async-heap",
                         "async-native+without-unlocked",
