@@ -71,6 +71,7 @@ peers=() # the other libraries that were found
 
 # Optional libraries: each is used if it is here and works, and skipped with one line otherwise.
 find_peers() {
+    local controller
     mkdir -p "$binaries"
     rm -f "$binaries"/*
     if find_openmpi && "$mpicc" -O3 -march=native -o "$binaries/allreduce_openmpi" \
@@ -98,11 +99,13 @@ find_peers() {
     else
         say "torch is skipped: python3 cannot import torch.distributed with Gloo"
     fi
-    if has_horovod; then
-        peers+=(horovod-mpi horovod-gloo)
-    else
-        say "Horovod is skipped: python3 cannot import horovod.torch"
-    fi
+    for controller in mpi gloo; do
+        if has_horovod "$controller"; then
+            peers+=("horovod-$controller")
+        else
+            say "Horovod is skipped: python3 cannot import a horovod.torch with $controller"
+        fi
+    done
     if python3 -c 'import torch, deepspeed.ops.comm.deepspeed_shm_comm_op' 2>"$binaries/log"; then
         peers+=(deepspeed)
     else
@@ -168,8 +171,8 @@ deepspeed() { # np transport round
 }
 
 horovod() { # mpi|gloo np transport round
-    HOROVOD_CYCLE_TIME=0 start_horovod "$1" "$2" "$sources/python/allreduce_python.py" horovod \
-        "horovod-$1@$3" "$4" "$csv" "$seconds" "$bytes"
+    start_horovod "$1" "$2" "$sources/python/allreduce_python.py" horovod "horovod-$1@$3" "$4" "$csv" \
+        "$seconds" "$bytes"
 }
 
 ours() { # np transport round kind bytes, where kind may end in -tls or -metric

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Times the allreduce of a training step's gradients through the whole runtime, compares it with
-# Open MPI, with the original Horovod where it is installed, and with our raw collective, and prints one table with ratios. See docs/benchmarks.md.
+# Times the allreduce of a training step's gradients through the whole runtime. Compares it with Open
+# MPI, with the original Horovod, and with our raw collective, and prints tables with ratios. See
+# docs/benchmarks.md.
 source "$(dirname "$0")/common.sh"
 
 rounds=5
@@ -50,31 +51,38 @@ binaries=benchmarks/target/libraries
 results=$results_folder/runtime-$(date +%Y-%m-%d-%H%M%S)
 csv="$results.csv"
 
-libraries=() # the other libraries that were found
+other_programs=() # those that were found
+declare -A tensor_sizes # the bytes of the tensors of each work, separated by commas
 
-find_other_libraries() {
+find_other_programs() {
+    local controller
     mkdir -p "$binaries"
     rm -f "$binaries/steps_mpi"
     if find_openmpi && "$mpicc" -O3 -march=native -o "$binaries/steps_mpi" \
         benchmarks/src/main/c/steps_mpi.c; then
-        libraries+=(openmpi)
+        other_programs+=(openmpi)
     else
         say "Open MPI is skipped: no mpicc and mpirun of it, or no headers"
     fi
-    if has_horovod; then
-        libraries+=(horovod-mpi horovod-gloo)
-    else
-        say "Horovod is skipped: python3 cannot import horovod.torch"
-    fi
+    for controller in mpi gloo; do
+        if has_horovod "$controller"; then
+            other_programs+=("horovod-$controller")
+        else
+            say "Horovod is skipped: python3 cannot import a horovod.torch with $controller"
+        fi
+    done
 }
 
-tensor_sizes() { # work; the bytes of each tensor
-    "$java" -cp "$classpath" org.horovod4j.benchmarks.runtime.TensorSizes "$1"
+find_tensor_sizes() {
+    local work
+    for work in resnet tiny one; do
+        tensor_sizes[$work]="$("$java" -cp "$classpath" org.horovod4j.benchmarks.runtime.TensorSizes "$work")"
+    done
 }
 
-openmpi() { # np work round; passes the size once for each turn
+openmpi() { # np work round; passes the size of the flat buffer once for each turn
     local bytes sizes
-    bytes=$(($(tensor_sizes "$2" | tr , +)))
+    bytes=$((${tensor_sizes[$2]//,/+}))
     sizes="$(for ((turn = 1; turn <= turns; turn++)); do echo "$bytes"; done | paste -sd,)"
     mpi --mca btl self,vader -np "$1" \
         "$binaries/steps_mpi" openmpi@shm "$3" "$csv" "$seconds" "$sizes"
@@ -84,7 +92,14 @@ horovod() { # mpi|gloo np work round
     local transport=shm
     [ "$1" = mpi ] || transport=tcp
     start_horovod "$1" "$2" benchmarks/src/main/python/steps_horovod.py "horovod-$1@$transport" "$4" \
-        "$csv" "$seconds" "$turns" "$(tensor_sizes "$3")"
+        "$csv" "$seconds" "$turns" "${tensor_sizes[$3]}"
+}
+
+run_other_program() { # program np work round
+    case "$1" in
+        openmpi) openmpi "$2" "$3" "$4" ;;
+        horovod-*) horovod "${1#horovod-}" "$2" "$3" "$4" ;;
+    esac
 }
 
 # Sets `variables` for the setting after the plus sign of a variant, if it applies to a whole job.
@@ -138,14 +153,13 @@ run_line() { # np work round jobs...
     shift 3
     shuffle "$@"
     for job in "${shuffled[@]}"; do
-        case "$job" in
-            openmpi) openmpi "$np" "$work" "$round" ;;
-            horovod-*) horovod "${job#horovod-}" "$np" "$work" "$round" ;;
-            *)
-                run_job "$np" "$(workload "$work")" "$round" "$job" ||
-                    die "Horovod4J failed at $work, $job: see above"
-                ;;
-        esac || say "$job failed at $work in round $round, which is dropped"
+        if [[ " ${other_programs[*]} " == *" $job "* ]]; then
+            run_other_program "$job" "$np" "$work" "$round" ||
+                say "$job failed at $work in round $round, which is dropped"
+        else
+            run_job "$np" "$(workload "$work")" "$round" "$job" ||
+                die "Horovod4J failed at $work, $job: see above"
+        fi
     done
 }
 
@@ -154,7 +168,8 @@ run_line() { # np work round jobs...
 # compiles for one kind. The jobs of one line run one after the other: those with and without a
 # setting that applies to a whole job.
 jobs_of() { # work
-    [[ "$1" =~ ^(overlap|graph-.*|gloo-.*)$ ]] || [ ${#libraries[@]} = 0 ] || printf '%s\n' "${libraries[@]}"
+    [[ "$1" =~ ^(overlap|graph-.*|gloo-.*)$ ]] || [ ${#other_programs[@]} = 0 ] ||
+        printf '%s\n' "${other_programs[@]}"
     case "$1" in
         graph-*)
             echo flat-native,async-native,graph-native,noop-native
@@ -239,7 +254,8 @@ fi
 find_java
 if [[ ",$works," =~ ,(resnet|tiny|one), ]]; then # the others are not compared with libraries
     install_libraries
-    find_other_libraries
+    find_other_programs
+    find_tensor_sizes
 fi
 mkdir -p "$results_folder"
 say "$rounds rounds of jobs, $turns turns in each; single results go to $csv"

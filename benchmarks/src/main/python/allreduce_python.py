@@ -6,6 +6,7 @@ torch and deepspeed: start one process for each rank, with RANK, WORLD_SIZE and 
 yet) in the environment; deepspeed: also LOCAL_SIZE, the number of ranks. Horovod: start it with Horovod's own launcher.
 """
 
+import os
 import sys
 import time
 
@@ -18,7 +19,6 @@ BATCHES_MAX = 25
 
 class Torch:
     def __init__(self):
-        import os
         import torch.distributed
 
         self.distributed = torch.distributed
@@ -51,7 +51,6 @@ class DeepSpeed(Torch):
 
     def __init__(self):
         import importlib
-        import os
         import zlib
 
         super().__init__()
@@ -73,6 +72,8 @@ class Horovod:
         self.horovod.init()
         self.rank = self.horovod.rank()
         self.size = self.horovod.size()
+        if self.size != int(os.environ["WORLD_SIZE"]):
+            sys.exit("%d ranks instead of %s: is mpirun that of Horovod's MPI?" % (self.size, os.environ["WORLD_SIZE"]))
 
     def allreduce(self, values):
         self.horovod.allreduce_(values, name="values", op=self.horovod.Sum)
@@ -109,13 +110,14 @@ def warm_up(library, step):
     return each
 
 
-def known_values(values):
-    return (1 + torch.arange(values.numel()) % 251).to(torch.float32)
+def known_values(count, tensor=0):
+    """Other values for another tensor."""
+    return (1 + (torch.arange(count) + 31 * tensor) % 251).to(torch.float32)
 
 
 def verify(library, values):
     """Fails if a sum is wrong: the time of a wrong result is meaningless."""
-    known = known_values(values)
+    known = known_values(values.numel())
     values.copy_(known * (library.rank + 1))
     library.allreduce(values)
     if not torch.equal(values, known * (library.size * (library.size + 1) // 2)):
@@ -130,10 +132,11 @@ def quantile(ordered, fraction):
     return ordered[below] + (at - below) * (ordered[above] - ordered[below])
 
 
-def append(output, library, name, byte_size, number, turn, samples):
+def append_result(output, library, name, byte_size, number, turn, samples):
     """Rank 0 appends the percentiles of the samples, in microseconds."""
     if library.rank == 0:
-        times = [quantile(sorted(samples), fraction) for fraction in (0.5, 0.1, 0.9)]
+        ordered = sorted(samples)
+        times = [quantile(ordered, fraction) for fraction in (0.5, 0.1, 0.9)]
         line = "%s,%d,%d,%s,%d,%.3f,%.3f,%.3f\n"
         with open(output, "a") as results:
             results.write(line % (name, library.size, byte_size, number, turn, *times))
@@ -163,7 +166,7 @@ def main():
     library = {"torch": Torch, "horovod": Horovod, "deepspeed": DeepSpeed}[kind]()
     for byte_size in map(int, sizes.split(",")):
         samples = measure(library, float(seconds), byte_size)
-        append(output, library, name, byte_size, number, 1, samples)
+        append_result(output, library, name, byte_size, number, 1, samples)
     library.barrier()
     library.shutdown()
 

@@ -14,7 +14,7 @@ final class GlooTable {
 
     /// Whether a case belongs to this table instead of the table of steps.
     static boolean includes(RuntimeCase runtimeCase) {
-        if (runtimeCase.isOtherLibrary()) {
+        if (runtimeCase.isOtherProgram()) {
             return false;
         }
         StepVariant variant = runtimeCase.variant();

@@ -14,7 +14,7 @@ final class GraphTable {
 
     /// Whether a case belongs to this table instead of the table of steps.
     static boolean includes(RuntimeCase runtimeCase) {
-        return !runtimeCase.isOtherLibrary() && runtimeCase.variant().mode() == StepMode.NOOP;
+        return !runtimeCase.isOtherProgram() && runtimeCase.variant().mode() == StepMode.NOOP;
     }
 
     /// Empty if no graph was measured.
@@ -24,7 +24,7 @@ final class GraphTable {
                         .cases()
                         .filter(
                                 runtimeCase ->
-                                        !runtimeCase.isOtherLibrary()
+                                        !runtimeCase.isOtherProgram()
                                                 && runtimeCase.variant().mode() == StepMode.GRAPH)
                         .sorted(
                                 Comparator.comparingInt(RuntimeCase::np)

@@ -6,22 +6,20 @@ import java.util.List;
 
 /// The case of a result: all its rounds are summarized in one value.
 record RuntimeCase(int np, Workload workload, String program) {
-    static final String OPEN_MPI = "openmpi";
-
     /// The programs that are not a [StepVariant] of Horovod4J, in the order of the report.
-    static final List<String> OTHER_LIBRARIES = List.of(OPEN_MPI, "horovod-mpi", "horovod-gloo");
+    static final List<String> OTHER_PROGRAMS = List.of("openmpi", "horovod-mpi", "horovod-gloo");
 
     static RuntimeCase of(Result result) {
         return new RuntimeCase(result.np(), Workload.of(result.byteSize()), result.program());
     }
 
-    /// Whether another library was measured, not a [StepVariant] of Horovod4J.
-    boolean isOtherLibrary() {
-        return OTHER_LIBRARIES.contains(program);
+    /// Whether another program was measured, not a [StepVariant] of Horovod4J.
+    boolean isOtherProgram() {
+        return OTHER_PROGRAMS.contains(program);
     }
 
-    RuntimeCase ofLibrary(String library) {
-        return new RuntimeCase(np, workload, library);
+    RuntimeCase withProgram(String otherProgram) {
+        return new RuntimeCase(np, workload, otherProgram);
     }
 
     StepVariant variant() {

@@ -19,7 +19,7 @@ final class RuntimeOverlapTable {
 
     /// Whether a case belongs to this table instead of the table of steps.
     static boolean includes(RuntimeCase runtimeCase) {
-        return !runtimeCase.isOtherLibrary() && MODES.contains(runtimeCase.variant().mode());
+        return !runtimeCase.isOtherProgram() && MODES.contains(runtimeCase.variant().mode());
     }
 
     /// Empty if overlap was not measured.

@@ -19,34 +19,29 @@ final class StepTable {
                     .thenComparing(StepVariant::runtimeSetting)
                     .thenComparing(StepVariant::baselineRun, Comparator.reverseOrder());
 
-    /// Other libraries first. The order of measurement is random.
+    /// Other programs first. The order of measurement is random.
     private static final Comparator<RuntimeCase> ORDER =
             Comparator.comparingInt(RuntimeCase::np)
                     .thenComparing(RuntimeCase::workload)
-                    .thenComparing(RuntimeCase::isOtherLibrary, Comparator.reverseOrder())
+                    .thenComparing(RuntimeCase::isOtherProgram, Comparator.reverseOrder())
                     .thenComparingInt(
                             runtimeCase ->
-                                    RuntimeCase.OTHER_LIBRARIES.indexOf(runtimeCase.program()))
+                                    RuntimeCase.OTHER_PROGRAMS.indexOf(runtimeCase.program()))
                     .thenComparing(RuntimeCase::variant, VARIANT_ORDER);
 
     private final ResultsByCase<RuntimeCase> resultsByCase;
     private final int fewestProcesses;
 
-    /// Open MPI, and the others that were measured.
-    private final List<String> otherLibraries;
+    /// Those that were measured.
+    private final List<String> otherPrograms;
 
     private StepTable(ResultsByCase<RuntimeCase> resultsByCase) {
         this.resultsByCase = resultsByCase;
         this.fewestProcesses = fewestProcesses(resultsByCase);
         Set<String> measured =
                 resultsByCase.cases().map(RuntimeCase::program).collect(Collectors.toSet());
-        this.otherLibraries =
-                RuntimeCase.OTHER_LIBRARIES.stream()
-                        .filter(
-                                library ->
-                                        library.equals(RuntimeCase.OPEN_MPI)
-                                                || measured.contains(library))
-                        .toList();
+        this.otherPrograms =
+                RuntimeCase.OTHER_PROGRAMS.stream().filter(measured::contains).toList();
     }
 
     static Table of(ResultsByCase<RuntimeCase> resultsByCase) {
@@ -59,7 +54,7 @@ final class StepTable {
 
     private Table build() {
         List<String> heading = new ArrayList<>(List.of("np", "work", "program", "time"));
-        otherLibraries.forEach(library -> heading.add("speedup over " + library));
+        otherPrograms.forEach(program -> heading.add("speedup over " + program));
         heading.addAll(List.of("time ÷ flat", "time ÷ plain", "time ÷ np " + fewestProcesses));
         Table table = new Table(heading);
         resultsByCase
@@ -82,8 +77,8 @@ final class StepTable {
                                 runtimeCase.program(),
                                 roundTimes.timeCell()));
         cells.addAll(
-                runtimeCase.isOtherLibrary()
-                        ? Collections.nCopies(otherLibraries.size() + 2, RoundTimes.MISSING)
+                runtimeCase.isOtherProgram()
+                        ? Collections.nCopies(otherPrograms.size() + 2, RoundTimes.MISSING)
                         : ratios(runtimeCase, roundTimes));
         cells.add(
                 runtimeCase.np() == fewestProcesses
@@ -98,12 +93,9 @@ final class StepTable {
         StepVariant stepVariant = runtimeCase.variant();
         boolean takesTurns = stepVariant.runtimeSetting().isSwitchable();
         List<String> cells = new ArrayList<>();
-        for (String library : otherLibraries) {
-            cells.add(
-                    takesTurns
-                            ? perRoundRatio(
-                                    resultsByCase.rounds(runtimeCase.ofLibrary(library)), roundTimes)
-                            : RoundTimes.MISSING);
+        for (String program : otherPrograms) {
+            RoundTimes others = resultsByCase.rounds(runtimeCase.withProgram(program));
+            cells.add(takesTurns ? perRoundRatio(others, roundTimes) : RoundTimes.MISSING);
         }
         // No ratios for the raw collective and for a variant without a setting: they are the
         // baselines.

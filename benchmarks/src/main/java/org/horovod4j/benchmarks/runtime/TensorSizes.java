@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/// Prints the bytes of each tensor of a [Workload], separated by commas, in forward order: for the
-/// programs of other libraries. Argument: WORKLOAD.
+/// Prints the bytes of each tensor of a [Workload], separated by commas, in forward order. Programs in
+/// other languages get them from here. Argument: WORKLOAD.
 public final class TensorSizes {
     private TensorSizes() {}
 
