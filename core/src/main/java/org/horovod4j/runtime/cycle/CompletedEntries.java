@@ -4,6 +4,7 @@ import org.horovod4j.runtime.dispatch.Dispatcher;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -18,10 +19,14 @@ final class CompletedEntries {
         results.add(result);
     }
 
-    /// Completes all entries.
+    /// Completes all entries. They share a memory fence.
     void completeAll() {
         for (int i = 0; i < entries.size(); i++) {
-            Dispatcher.complete(entries.get(i), results.get(i));
+            Dispatcher.endWithResult(entries.get(i), results.get(i));
+        }
+        VarHandle.fullFence();
+        for (int i = 0; i < entries.size(); i++) {
+            entries.get(i).signalEnd();
         }
         entries.clear();
         results.clear();

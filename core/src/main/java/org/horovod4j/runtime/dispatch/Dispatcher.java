@@ -174,9 +174,9 @@ public final class Dispatcher {
         return Tensor.zeros(request.dataType(), request.shape().withRows(0));
     }
 
-    /// Completes an entry with its result.
+    /// Ends an entry with its result: see [TensorEntry#endWithResult].
     @SuppressWarnings({"unchecked", "NullAway"}) // the kind of operation determines T
-    public static void complete(TensorEntry<?> tensorEntry, @Nullable Object result) {
-        ((TensorEntry<Object>) tensorEntry).complete(result);
+    public static void endWithResult(TensorEntry<?> tensorEntry, @Nullable Object result) {
+        ((TensorEntry<Object>) tensorEntry).endWithResult(result);
     }
 }

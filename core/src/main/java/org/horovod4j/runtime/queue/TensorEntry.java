@@ -8,6 +8,7 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
@@ -16,7 +17,7 @@ import java.util.concurrent.locks.LockSupport;
 /// An operation in flight: its request, its tensors, and the handle that the program waits with.
 ///
 /// Programs create thousands of entries per second, so an entry is one object without a lock: the
-/// field `state` publishes the others.
+/// field `end` publishes the others.
 ///
 /// @param <T> the result of the operation
 public final class TensorEntry<T> implements Handle<T> {
@@ -24,6 +25,7 @@ public final class TensorEntry<T> implements Handle<T> {
             waiter();
     private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Runnable> ACTION =
             action();
+    private static final AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable End> END = end();
     private static final long SECOND_WAITER_NANOS = 200_000;
 
     /// How often a wait with a timeout checks that a thread drives communication.
@@ -47,11 +49,13 @@ public final class TensorEntry<T> implements Handle<T> {
 
     private volatile @Nullable Thread waiter;
     private volatile @Nullable Runnable action;
-    private volatile State state = State.RUNNING;
+
+    /// How it has ended; null while it runs. An initial value would cost a memory fence.
+    private volatile @Nullable End end;
+
     private boolean observed;
 
-    private enum State {
-        RUNNING,
+    private enum End {
         DONE,
         FAILED
     }
@@ -158,18 +162,27 @@ public final class TensorEntry<T> implements Handle<T> {
     }
 
     public void complete(T value) {
+        endWithResult(value);
+        VarHandle.fullFence();
+        signalEnd();
+    }
+
+    /// Marks the operation as done. The caller must then execute a full memory fence and call
+    /// [#signalEnd]. Several entries can share the fence.
+    public void endWithResult(T value) {
         result = value;
-        end(State.DONE);
+        END.lazySet(this, End.DONE);
     }
 
     public void fail(HorovodException exception) {
         releaseReadyEvent();
         cause = exception;
-        end(State.FAILED);
+        end = End.FAILED;
+        signalEnd();
     }
 
-    private void end(State ended) {
-        state = ended;
+    /// Wakes the thread that waits for the end, and runs what [#whenDone] has added.
+    public void signalEnd() {
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);
@@ -187,7 +200,7 @@ public final class TensorEntry<T> implements Handle<T> {
         do {
             before = action;
         } while (!ACTION.compareAndSet(this, before, before == null ? next : both(before, next)));
-        if (hasEnded()) { // otherwise end() sees the action
+        if (hasEnded()) { // otherwise signalEnd() sees the action
             runAction();
         }
     }
@@ -208,7 +221,7 @@ public final class TensorEntry<T> implements Handle<T> {
 
     /// Whether it is done. Does not count as an observation by the program.
     public boolean hasEnded() {
-        return state != State.RUNNING;
+        return end != null;
     }
 
     /// Waits until it is done, for at most this time and perhaps less. An interrupt does not end
@@ -234,7 +247,7 @@ public final class TensorEntry<T> implements Handle<T> {
 
     @Override
     public boolean isDone() {
-        if (state == State.RUNNING) {
+        if (!hasEnded()) {
             progressEngine.polled(this);
             return false;
         }
@@ -245,8 +258,8 @@ public final class TensorEntry<T> implements Handle<T> {
 
     @Override
     public Optional<HorovodException> failure() {
-        return switch (state) {
-            case RUNNING -> Optional.empty();
+        return switch (end) {
+            case null -> Optional.empty();
             case DONE ->
                     launchedWork == null
                             ? Optional.empty()
@@ -257,7 +270,7 @@ public final class TensorEntry<T> implements Handle<T> {
 
     @Override
     public T join() {
-        if (state == State.RUNNING) {
+        if (!hasEnded()) {
             progressEngine.await(this);
         }
         LaunchedWork work = launchedWork;
@@ -269,7 +282,7 @@ public final class TensorEntry<T> implements Handle<T> {
 
     @Override
     public T awaitOn(DeviceStream stream) {
-        if (state == State.RUNNING) {
+        if (!hasEnded()) {
             progressEngine.await(this);
         }
         LaunchedWork work = launchedWork;
@@ -285,7 +298,7 @@ public final class TensorEntry<T> implements Handle<T> {
     public T join(Duration timeout) {
         long start = System.nanoTime();
         long nanos = saturatedNanos(timeout);
-        while (state == State.RUNNING) {
+        while (!hasEnded()) {
             long left = nanos - (System.nanoTime() - start);
             if (left <= 0) {
                 throw notEnded(timeout);
@@ -316,7 +329,7 @@ public final class TensorEntry<T> implements Handle<T> {
     @SuppressWarnings("NullAway") // without a cause there is a result, null if T allows it
     private T outcome() {
         observe();
-        if (state == State.FAILED && cause != null) {
+        if (end == End.FAILED && cause != null) {
             throw cause.atCaller();
         }
         HorovodException onDevice = launchedWork == null ? null : launchedWork.failure();
@@ -342,6 +355,12 @@ public final class TensorEntry<T> implements Handle<T> {
     private static AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable Runnable> action() {
         return (AtomicReferenceFieldUpdater)
                 AtomicReferenceFieldUpdater.newUpdater(TensorEntry.class, Runnable.class, "action");
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static AtomicReferenceFieldUpdater<TensorEntry<?>, @Nullable End> end() {
+        return (AtomicReferenceFieldUpdater)
+                AtomicReferenceFieldUpdater.newUpdater(TensorEntry.class, End.class, "end");
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
