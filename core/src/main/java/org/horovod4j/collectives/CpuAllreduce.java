@@ -4,11 +4,11 @@ import org.horovod4j.collectives.algorithm.HelperThreads;
 import org.horovod4j.collectives.algorithm.InPlaceAllreduce;
 import org.horovod4j.collectives.algorithm.OneRoundAllreduce;
 import org.horovod4j.collectives.algorithm.Operands;
+import org.horovod4j.collectives.algorithm.OwnPartAllreduce;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
 import org.horovod4j.collectives.algorithm.ScatterSections;
 import org.horovod4j.collectives.algorithm.StagedAllreduce;
 import org.horovod4j.collectives.algorithm.StagedReducescatter;
-import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.spi.Activity;
 import org.horovod4j.spi.ActivityRecorder;
 import org.horovod4j.spi.FusedTensors;
@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.function.ToLongFunction;
 
 /// Allreduce and reducescatter. Selects the algorithm by size and by the location of the ranks:
@@ -26,13 +27,14 @@ import java.util.function.ToLongFunction;
 /// | ranks           | small                       | large                                      |
 /// |-----------------|-----------------------------|--------------------------------------------|
 /// | one             | copy                        | copy                                       |
-/// | on one host     | [OneRoundAllreduce]         | [InPlaceAllreduce], [StagedAllreduce] or [StreamedAllreduce] |
+/// | on one host     | [OneRoundAllreduce]         | [InPlaceAllreduce], [OwnPartAllreduce] or [StagedAllreduce] |
 /// | one per host    | over links, in a copy       | over links, one tensor in place            |
 /// | several per host| [StagedAllreduce], one owner| [StagedAllreduce], several owners          |
 ///
-/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank, and
-/// [StreamedAllreduce] where [StreamingTrials] finds it faster. An *owner* is a
-/// rank that reduces a part for its host, and exchanges that part with the owners on other hosts.
+/// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank. [OwnPartAllreduce]
+/// is used for operations without helper threads: of few ranks, and of more where [StreamingTrials] finds
+/// streaming stores faster. An *owner* is a rank that reduces a part for its host, and exchanges that part with the
+/// owners on other hosts.
 final class CpuAllreduce {
     /// From this size on several owners per host exchange data with other hosts.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;
@@ -52,8 +54,12 @@ final class CpuAllreduce {
     /// Where the notice of a large allreduce has the number of threads of its rank.
     private static final long THREADS_OFFSET = SharedTensorLocator.PAYLOAD_BYTES;
 
-    /// Where the notice says whether to use streaming stores. That of member 0 decides.
-    private static final long STREAMED_OFFSET = THREADS_OFFSET + Long.BYTES;
+    /// Where the notice has a [CopyingMethod]. That of member 0 decides.
+    private static final long METHOD_OFFSET = THREADS_OFFSET + Long.BYTES;
+
+    /// The most ranks of a host for [OwnPartAllreduce] with ordinary stores. It saves one copy of a part,
+    /// and the more ranks there are, the smaller a part is.
+    private static final int MAX_OWN_PART_RANKS = 4;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
@@ -64,7 +70,7 @@ final class CpuAllreduce {
     private final ActivityRecorder activityRecorder;
     private final OneRoundAllreduce oneRound;
     private final StagedAllreduce staged;
-    private final StreamedAllreduce streamed;
+    private final OwnPartAllreduce ownPart;
     private final StreamingTrials streamingTrials;
     private final StagedReducescatter stagedReducescatter;
     private final InPlaceAllreduce inPlace;
@@ -78,7 +84,7 @@ final class CpuAllreduce {
             ScratchMemory scratchMemory,
             ActivityRecorder activityRecorder,
             HelperThreads helpers,
-            StreamedAllreduce streamed,
+            OwnPartAllreduce ownPart,
             StreamingTrials streamingTrials) {
         this.local = local;
         this.cross = crossGroup;
@@ -91,7 +97,7 @@ final class CpuAllreduce {
         this.inPlace = new InPlaceAllreduce(local, activityRecorder, helpers);
         this.sharedTensors = new SharedTensorLocator(local);
         this.helpers = helpers;
-        this.streamed = streamed;
+        this.ownPart = ownPart;
         this.streamingTrials = streamingTrials;
     }
 
@@ -183,7 +189,7 @@ final class CpuAllreduce {
         if (cross.isSingleDomain()) {
             return local.size() == 1
                     ? "a copy"
-                    : "OneRoundAllreduce up to %d bytes, above InPlaceAllreduce for tensors in shared memory, else StagedAllreduce or StreamedAllreduce"
+                    : "OneRoundAllreduce up to %d bytes, above InPlaceAllreduce for tensors in shared memory, else OwnPartAllreduce or StagedAllreduce"
                             .formatted(oneRound.maxBytes());
         }
         return (cross.hasOneRankPerDomain() ? "" : "StagedAllreduce in a host; between hosts ")
@@ -192,7 +198,7 @@ final class CpuAllreduce {
 
     void tune(Tuning tuning) {
         staged.setRoundBytes(tuning.roundBytes());
-        streamed.setRoundBytes(tuning.roundBytes());
+        ownPart.setRoundBytes(tuning.roundBytes());
     }
 
     void reset() {
@@ -202,38 +208,45 @@ final class CpuAllreduce {
     private void runLargeOnHost(long stamp, ScaledReduction reduction, FusedTensors fusedTensors) {
         sharedTensors.post(fusedTensors);
         int ownThreads = helpers.begin(fusedTensors);
-        boolean chooses = local.index() == 0 && ownThreads == 1 && !reduction.prescales();
-        boolean choosesToStream = chooses && streamingTrials.usesStreamingStores(fusedTensors);
+        boolean decides = local.index() == 0 && ownThreads == 1 && !reduction.prescales();
+        CopyingMethod ownChoice = decides ? chooseMethod(fusedTensors) : CopyingMethod.STAGED;
         long notice = local.nextPayloadOffset();
         MemorySegment mine = local.region(local.index());
         mine.set(LONG, notice + THREADS_OFFSET, ownThreads);
-        mine.set(LONG, notice + STREAMED_OFFSET, choosesToStream ? 1 : 0);
+        mine.set(LONG, notice + METHOD_OFFSET, ownChoice.ordinal());
         localBarrier(stamp);
         int threads = fewestThreads();
-        boolean isStreamed =
-                local.region(0).get(LONG, local.payloadOffset() + STREAMED_OFFSET) != 0;
+        CopyingMethod method =
+                CopyingMethod.of(local.region(0).get(LONG, local.payloadOffset() + METHOD_OFFSET));
         MemorySegment @Nullable [][] tensors = sharedTensors.resolve(fusedTensors);
         if (tensors != null) {
             inPlace.run(reduction, fusedTensors, tensors);
-        } else if (chooses) {
+        } else if (decides) {
             long start = local.clock().nanoTime();
-            runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
+            runThroughStages(method, stamp, reduction, threads, fusedTensors);
             streamingTrials.completed(fusedTensors, local.clock().nanoTime() - start);
         } else {
-            runStagedOrStreamed(isStreamed, stamp, reduction, threads, fusedTensors);
+            runThroughStages(method, stamp, reduction, threads, fusedTensors);
         }
     }
 
-    private void runStagedOrStreamed(
-            boolean isStreamed,
+    private CopyingMethod chooseMethod(FusedTensors fusedTensors) {
+        if (streamingTrials.usesStreamingStores(fusedTensors)) {
+            return CopyingMethod.OWN_PART_STREAMED;
+        }
+        return local.size() <= MAX_OWN_PART_RANKS ? CopyingMethod.OWN_PART : CopyingMethod.STAGED;
+    }
+
+    private void runThroughStages(
+            CopyingMethod method,
             long stamp,
             ScaledReduction reduction,
             int threads,
             FusedTensors fusedTensors) {
-        if (isStreamed) {
-            streamed.run(reduction, fusedTensors);
-        } else {
-            runStaged(stamp, reduction, threads, fusedTensors);
+        switch (method) {
+            case STAGED -> runStaged(stamp, reduction, threads, fusedTensors);
+            case OWN_PART -> ownPart.run(reduction, false, fusedTensors);
+            case OWN_PART_STREAMED -> ownPart.run(reduction, true, fusedTensors);
         }
     }
 
@@ -349,5 +362,24 @@ final class CpuAllreduce {
     /// The size of a piece: large enough for the steps of a ring, small enough to stay in a cache.
     private long pieceBytes() {
         return Math.min(MAX_PIECE_BYTES, cross.size() * STEP_BYTES);
+    }
+
+    /// How a large allreduce within a host copies tensors that are not in shared memory.
+    private enum CopyingMethod {
+        /// [StagedAllreduce]
+        STAGED,
+
+        /// [OwnPartAllreduce]
+        OWN_PART,
+
+        /// [OwnPartAllreduce] with streaming stores
+        OWN_PART_STREAMED;
+
+        private static final List<CopyingMethod> ALL = List.of(values());
+
+        /// @param ordinal as in a notice
+        static CopyingMethod of(long ordinal) {
+            return ALL.get((int) ordinal);
+        }
     }
 }

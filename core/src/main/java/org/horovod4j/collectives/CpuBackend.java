@@ -7,8 +7,8 @@ import org.horovod4j.Scale;
 import org.horovod4j.Shape;
 import org.horovod4j.Tensor;
 import org.horovod4j.collectives.algorithm.HelperThreads;
+import org.horovod4j.collectives.algorithm.OwnPartAllreduce;
 import org.horovod4j.collectives.algorithm.ScaledReduction;
-import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.collectives.kernel.Kernels;
 import org.horovod4j.natives.StreamingStores;
 import org.horovod4j.option.StreamingStoresChoice;
@@ -63,7 +63,7 @@ public final class CpuBackend implements CancellableBackend {
                         scratchMemory,
                         activityRecorder,
                         helpers,
-                        new StreamedAllreduce(local, arena, activityRecorder),
+                        new OwnPartAllreduce(local, arena, activityRecorder),
                         new StreamingTrials(streamingStores, StreamingStores::isAvailable));
         this.adasum = new CpuAdasum(local, crossGroup, kernels, scratchMemory);
         this.allgather = new CpuAllgather(local, crossGroup);

@@ -1,7 +1,5 @@
 package org.horovod4j.collectives;
 
-import org.horovod4j.collectives.algorithm.StagedAllreduce;
-import org.horovod4j.collectives.algorithm.StreamedAllreduce;
 import org.horovod4j.log.Log;
 import org.horovod4j.option.StreamingStoresChoice;
 import org.horovod4j.spi.FusedTensors;
@@ -12,12 +10,12 @@ import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.function.BooleanSupplier;
 
-/// Chooses between [StagedAllreduce] and [StreamedAllreduce] for each large allreduce within a host.
-/// Member 0 chooses for all.
+/// Chooses between ordinary and streaming stores for each large allreduce within a host. Member 0
+/// chooses for all.
 ///
 /// Which one is faster depends on which caches the cores share, and on a virtual machine that
 /// changes while a job runs. So both are timed, for each power of two of sizes. Operations of many
-/// small tensors are timed separately, because each tensor is copied on its own.
+/// small tensors are timed separately, because streaming stores need one more copy of them.
 ///
 /// A trial is two turns of a few operations: one with the other method, and one with the current
 /// method. The other method becomes the current one if its turn was faster than the operations before

@@ -92,7 +92,8 @@ public final class RuntimeOptions {
                     .in(OptionGroup.RUNTIME)
                     .help(
                             "How many bytes of a large tensor are packed, reduced and unpacked at a time"
-                                    + " inside a host; with streaming stores twice as many, up to 512K.");
+                                    + " inside a host; twice as many, up to 512K, with streaming stores, and"
+                                    + " in operations of up to four ranks that use no helper threads.");
 
     public static final Option<Integer> HELPER_THREADS =
             Option.integer("helper-threads")

@@ -47,16 +47,6 @@ public final class FusedTensors {
         MemorySegment output = MemorySegment.NULL;
     }
 
-    /// Copies bytes, as `MemorySegment.copy` does.
-    public interface Copy {
-        void run(
-                MemorySegment source,
-                long sourceOffset,
-                MemorySegment target,
-                long targetOffset,
-                long bytes);
-    }
-
     /// Tensors that this rank receives completely.
     ///
     /// @param elementCounts the element count of each tensor
@@ -286,18 +276,13 @@ public final class FusedTensors {
 
     /// Copies `count` elements, from element `first` of the fused array on, to `target`.
     public void pack(long first, long count, MemorySegment target, long offset) {
-        pack(first, count, target, offset, MemorySegment::copy);
-    }
-
-    /// The same with another way to copy.
-    public void pack(long first, long count, MemorySegment target, long offset, Copy copy) {
         int byteSize = dataType.byteSize();
         long end = first + count;
         long from = first;
         for (int i = tensorAt(first); from < end; i++) {
             long to = Math.min(end, starts[i + 1]);
             if (from < to) {
-                copy.run(
+                MemorySegment.copy(
                         input(i),
                         (from - starts[i]) * byteSize,
                         target,

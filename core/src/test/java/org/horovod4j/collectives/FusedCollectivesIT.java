@@ -26,6 +26,7 @@ import org.horovod4j.testing.World.Transport;
 import org.horovod4j.testsupport.SlowCases;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -220,27 +221,29 @@ class FusedCollectivesIT {
         }
     }
 
-    /// A round of streaming stores is twice as large.
-    @Test
-    void optionDecidesWhetherLargeTensorsUseStreamingStores() {
-        assumeTrue(StreamingStores.isAvailable());
-        FusionCase tensor = sums(2, DataType.FLOAT32, List.of(Shape.of(1 << 18)));
-        Config config = Config.of(new Layout(2, 1, Transport.LOCAL));
-        List<Long> rounds = new ArrayList<>();
-        for (StreamingStoresChoice choice : StreamingStoresChoice.values()) {
-            try (BackendWorld world = config.withStreamingStores(choice).open()) {
-                world.run((rank, backend) -> tensor.allreduce(1, rank, backend, Memory.HEAP));
-                rounds.add(world.packs(1));
-            }
+    /// A round of [org.horovod4j.collectives.algorithm.OwnPartAllreduce] is twice as large as others.
+    @ParameterizedTest(name = "{0} ranks, streaming stores {1}: {2} rounds")
+    @CsvSource({
+        "2, AUTO, 4", "4, AUTO, 4", "5, AUTO, 8", // the first operation is no trial
+        "2, ALWAYS, 4", "4, ALWAYS, 4", "5, ALWAYS, 4",
+        "2, NEVER, 4", "4, NEVER, 4", "5, NEVER, 8"
+    })
+    void fewRanksAndStreamingStoresUseLargerRounds(
+            int ranks, StreamingStoresChoice choice, long rounds) {
+        assumeTrue(choice != StreamingStoresChoice.ALWAYS || StreamingStores.isAvailable());
+        FusionCase tensor = sums(ranks, DataType.FLOAT32, List.of(Shape.of(1 << 18)));
+        Config config = Config.of(new Layout(ranks, 1, Transport.LOCAL));
+        try (BackendWorld world = config.withStreamingStores(choice).open()) {
+            world.run((rank, backend) -> tensor.allreduce(1, rank, backend, Memory.HEAP));
+            assertThat(world.packs(1)).isEqualTo(rounds);
         }
-        assertThat(rounds).containsExactly(8L, 4L, 8L); // the first operation is no trial
     }
 
     /// Also for many small tensors, tensors that do not end at a cache line, stages that are used several
     /// times, and a last round with fewer elements than ranks.
-    @ParameterizedTest(name = "{0} ranks")
-    @ValueSource(ints = {2, 3, 5})
-    void streamingStoresReduceTensorsInAnyMemory(int ranks) {
+    @ParameterizedTest(name = "{0} ranks, streaming stores {1}")
+    @CsvSource({"2, ALWAYS", "3, ALWAYS", "5, ALWAYS", "2, NEVER", "3, NEVER", "4, NEVER"})
+    void largeTensorsInAnyMemoryAreReduced(int ranks, StreamingStoresChoice choice) {
         List<FusionCase> cases = new ArrayList<>(cases(ranks));
         for (DataType type : List.of(DataType.FLOAT16, DataType.INT8, DataType.FLOAT64)) {
             cases.add(sums(ranks, type, List.of(Shape.of(77_777), Shape.of(3), Shape.of(9_999))));
@@ -252,7 +255,7 @@ class FusedCollectivesIT {
         cases.add(average(ranks, postscale));
         cases.add(average(ranks, new Scale(4, 0.5)));
         Config config = Config.of(new Layout(ranks, 1, Transport.LOCAL));
-        try (BackendWorld world = config.withStreamingStores(StreamingStoresChoice.ALWAYS).open()) {
+        try (BackendWorld world = config.withStreamingStores(choice).open()) {
             world.run(
                     (rank, backend) -> {
                         long stamp = 1;
@@ -275,13 +278,20 @@ class FusedCollectivesIT {
                 scale);
     }
 
-    /// Random bits, whose sums round, so that another order of additions would show.
-    @Test
-    void streamingStoresKeepBits() {
-        Config config = Config.of(new Layout(4, 1, Transport.LOCAL));
-        List<List<Long>> results = new ArrayList<>();
+    /// Random bits, whose sums round, so that another order of additions would show. `StagedAllreduce` runs
+    /// with five ranks and `NEVER`, and with helper threads.
+    @ParameterizedTest
+    @ValueSource(ints = {4, 5})
+    void methodOfCopyingKeepsBits(int ranks) {
+        Config config = Config.of(new Layout(ranks, 1, Transport.LOCAL));
+        List<Config> methods = new ArrayList<>();
         for (StreamingStoresChoice choice : StreamingStoresChoice.values()) {
-            try (BackendWorld world = config.withStreamingStores(choice).open()) {
+            methods.add(config.withStreamingStores(choice));
+        }
+        methods.add(config.withHelpers(_ -> 1));
+        List<List<Long>> results = new ArrayList<>();
+        for (Config method : methods) {
+            try (BackendWorld world = method.open()) {
                 results.add(world.call(FusedCollectivesIT::fingerprint));
             }
         }
@@ -301,13 +311,25 @@ class FusedCollectivesIT {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment memory =
                         i % 2 == 0 ? array : arena.allocate(array.byteSize()).copyFrom(array);
-                FusedTensors tensor = new FusedTensors(DataType.FLOAT32, values.length);
-                tensor.set(0, memory, memory);
-                backend.allreduce(i, tensor, ReduceOp.SUM, Scale.NONE, 4);
+                backend.allreduce(
+                        i, slices(memory, i % 3 == 0 ? 600 : 1), ReduceOp.SUM, Scale.NONE, 4);
                 bits = 31 * bits + Arrays.hashCode(memory.toArray(ValueLayout.JAVA_FLOAT));
             }
         }
         return bits;
+    }
+
+    /// Divides `memory` into tensors of the same size.
+    private static FusedTensors slices(MemorySegment memory, int count) {
+        long byteSize = memory.byteSize() / count;
+        long[] elementCounts = new long[count];
+        Arrays.fill(elementCounts, byteSize / Float.BYTES);
+        FusedTensors tensors = new FusedTensors(DataType.FLOAT32, elementCounts);
+        for (int i = 0; i < count; i++) {
+            MemorySegment slice = memory.asSlice(i * byteSize, byteSize);
+            tensors.set(i, slice, slice);
+        }
+        return tensors;
     }
 
     @ParameterizedTest

@@ -1,6 +1,6 @@
 /// One file per algorithm. Each states its number of steps and bytes.
 ///
-/// Within a host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] or [StreamedAllreduce]
+/// Within a host: [OneRoundAllreduce] for small tensors, [StagedAllreduce] or [OwnPartAllreduce]
 /// for large ones, [InPlaceAllreduce] for tensors that lie in shared memory. All other collectives go through a
 /// [StagedPipeline]. Between hosts, over a [LinkGroup]: [RingAllreduce],
 /// [HalvingDoublingAllreduce], [DoublingAllreduce] and [TreeAllreduce].

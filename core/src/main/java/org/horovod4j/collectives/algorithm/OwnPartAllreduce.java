@@ -13,28 +13,34 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Like [StagedAllreduce] within a host, but ranks write their stages with [StreamingStores].
+/// Like [StagedAllreduce] within a host, but a rank copies its own part once, not twice.
 ///
-/// | rounds              | bytes copied by each rank                               | bytes reduced by each rank |
-/// |---------------------|---------------------------------------------------------|----------------------------|
-/// | all bytes / 256 KiB | the parts of others in and out, the result of its own   | its part, from `n` ranks   |
+/// | rounds              | bytes copied by each rank                             | bytes reduced by each rank |
+/// |---------------------|-------------------------------------------------------|----------------------------|
+/// | all bytes / 256 KiB | the parts of others in and out, the result of its own | its part, from `n` ranks   |
 ///
-/// A stage that was streamed is in no cache, so a rank should not read its own. It packs only the
-/// parts of the other ranks. It reduces its own part from its tensors into its tensors, piece by
-/// piece, and copies each piece to its stage. The others unpack it from there.
+/// A rank packs only the parts of the other ranks. It reduces its own part from its tensors into its
+/// tensors, piece by piece, and copies each piece to its stage. The others unpack it from there.
+///
+/// Small tensors, and tensors on the heap, are copied to the stage and reduced there. With
+/// [StreamingStores] they are reduced in private memory: what was streamed is in no cache, so a rank should
+/// not read its own stage.
 ///
 /// Results have the same bits as those of [StagedAllreduce].
-public final class StreamedAllreduce {
+public final class OwnPartAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
 
-    /// Stages need not stay in a cache, so a round can be larger.
+    /// A run of this many bytes in one tensor is processed without its neighbours.
+    private static final long MIN_SINGLE_BYTES = PIECE_BYTES / 4;
+
+    /// How much larger a round is than one of [StagedAllreduce]: see decision 39.
     private static final int ROUND_FACTOR = 2;
 
     private final LocalGroup local;
     private final StagedPipeline pipeline;
     private final ActivityRecorder activityRecorder;
 
-    /// Private memory for pieces that cannot be reduced in the tensors.
+    /// Private memory for pieces of small tensors, and of tensors on the heap, before they are streamed.
     private final MemorySegment scratch;
 
     /// Where [ScaledReduction] reads: the stages of the other ranks, and this rank's own values.
@@ -44,7 +50,7 @@ public final class StreamedAllreduce {
     private long roundBytes;
 
     /// @param arena owns scratch memory
-    public StreamedAllreduce(LocalGroup local, Arena arena, ActivityRecorder activityRecorder) {
+    public OwnPartAllreduce(LocalGroup local, Arena arena, ActivityRecorder activityRecorder) {
         this.local = local;
         this.pipeline = new StagedPipeline(local);
         this.activityRecorder = activityRecorder;
@@ -62,13 +68,14 @@ public final class StreamedAllreduce {
 
     /// Reduces `fusedTensors`. All ranks share memory, and have passed a barrier.
     ///
-    /// @param reduction without a prescale, which would read the stage that was just written
-    public void run(ScaledReduction reduction, FusedTensors fusedTensors) {
+    /// @param reduction without a prescale, which would change the stage that was just written
+    /// @param streamed whether to write stages with [StreamingStores]
+    public void run(ScaledReduction reduction, boolean streamed, FusedTensors fusedTensors) {
         long roundElements = roundBytes / reduction.byteSize();
         try {
             pipeline.run(
                     (fusedTensors.elementCount() + roundElements - 1) / roundElements,
-                    new Phases(reduction, fusedTensors, roundElements));
+                    new Phases(reduction, streamed, fusedTensors, roundElements));
         } finally {
             sources[local.index()] = MemorySegment.NULL; // keeps no tensor of the program
         }
@@ -76,12 +83,21 @@ public final class StreamedAllreduce {
 
     private final class Phases implements StagedPipeline.Phases {
         private final ScaledReduction reduction;
+
+        /// Whether stages are written with streaming stores.
+        private final boolean streamed;
+
         private final FusedTensors fusedTensors;
         private final long roundElements;
         private final int byteSize;
 
-        Phases(ScaledReduction reduction, FusedTensors fusedTensors, long roundElements) {
+        Phases(
+                ScaledReduction reduction,
+                boolean streamed,
+                FusedTensors fusedTensors,
+                long roundElements) {
             this.reduction = reduction;
+            this.streamed = streamed;
             this.fusedTensors = fusedTensors;
             this.roundElements = roundElements;
             this.byteSize = reduction.byteSize();
@@ -96,12 +112,36 @@ public final class StreamedAllreduce {
         }
 
         private void pack(long round, long stage, long from, long to) {
-            fusedTensors.pack(
-                    round * roundElements + from,
-                    to - from,
-                    local.region(local.index()),
-                    stage + from * byteSize,
-                    StreamingStores::copy);
+            long roundStart = round * roundElements;
+            if (!streamed) {
+                MemorySegment mine = local.region(local.index());
+                fusedTensors.pack(roundStart + from, to - from, mine, stage + from * byteSize);
+                return;
+            }
+            for (long at = from; at < to; ) {
+                at += packPiece(roundStart + at, roundStart + to, stage + at * byteSize);
+            }
+        }
+
+        /// Packs a piece with streaming stores. Small tensors are first copied to private memory, because
+        /// starting a streaming copy takes as long as an ordinary copy of some kilobytes.
+        ///
+        /// @param first its first element in the fused array
+        /// @param end the first element that need not be packed
+        /// @param stageOffset where the piece belongs
+        /// @return the elements of the piece
+        private long packPiece(long first, long end, long stageOffset) {
+            int tensor = fusedTensors.tensorAt(first);
+            long inTensor = Math.min(end, fusedTensors.start(tensor + 1)) - first;
+            if (inTensor * byteSize >= MIN_SINGLE_BYTES) {
+                long offset = (first - fusedTensors.start(tensor)) * byteSize;
+                copyToStage(fusedTensors.input(tensor), offset, stageOffset, inTensor);
+                return inTensor;
+            }
+            long count = Math.min(PIECE_BYTES / byteSize, end - first);
+            fusedTensors.pack(first, count, scratch, 0);
+            copyToStage(scratch, 0, stageOffset, count);
+            return count;
         }
 
         @Override
@@ -129,18 +169,23 @@ public final class StreamedAllreduce {
             long offset = (first - fusedTensors.start(tensor)) * byteSize;
             long inTensor = Math.min(count, fusedTensors.start(tensor + 1) - first);
             if (canReduceIn(tensor)
-                    && (inTensor == count || inTensor * byteSize >= PIECE_BYTES / 4)) {
-                reduce(
-                        fusedTensors.input(tensor),
-                        fusedTensors.output(tensor),
-                        offset,
-                        stageOffset,
-                        inTensor);
+                    && (inTensor == count || inTensor * byteSize >= MIN_SINGLE_BYTES)) {
+                MemorySegment output = fusedTensors.output(tensor);
+                reduce(fusedTensors.input(tensor), output, offset, stageOffset, inTensor);
+                copyToStage(output, offset, stageOffset, inTensor);
                 return inTensor;
             }
-            fusedTensors.pack(first, count, scratch, 0);
-            reduce(scratch, scratch, 0, stageOffset, count);
-            fusedTensors.unpack(scratch, 0, first, count);
+            if (streamed) {
+                fusedTensors.pack(first, count, scratch, 0);
+                reduce(scratch, scratch, 0, stageOffset, count);
+                copyToStage(scratch, 0, stageOffset, count);
+                fusedTensors.unpack(scratch, 0, first, count);
+            } else {
+                MemorySegment mine = local.region(local.index());
+                fusedTensors.pack(first, count, mine, stageOffset);
+                reduce(mine, mine, stageOffset, stageOffset, count);
+                fusedTensors.unpack(mine, stageOffset, first, count);
+            }
             return count;
         }
 
@@ -153,10 +198,9 @@ public final class StreamedAllreduce {
                             == fusedTensors.start(tensor + 1) - fusedTensors.start(tensor);
         }
 
-        /// Reduces this rank's values in `own` and those in the stages of the others into `result`, and copies
-        /// the result to this rank's stage.
+        /// Reduces this rank's values in `own` and those in the stages of the others into `result`.
         ///
-        /// @param offset the offset in both segments
+        /// @param offset the offset in `own` and `result`
         private void reduce(
                 MemorySegment own,
                 MemorySegment result,
@@ -168,8 +212,15 @@ public final class StreamedAllreduce {
             sources[local.index()] = own;
             reduction.reduce(result, offset, sources, offsets, count);
             reduction.postscale(result, offset, count);
-            StreamingStores.copy(
-                    result, offset, local.region(local.index()), stageOffset, count * byteSize);
+        }
+
+        private void copyToStage(MemorySegment source, long offset, long stageOffset, long count) {
+            MemorySegment mine = local.region(local.index());
+            if (streamed) {
+                StreamingStores.copy(source, offset, mine, stageOffset, count * byteSize);
+            } else {
+                MemorySegment.copy(source, offset, mine, stageOffset, count * byteSize);
+            }
         }
 
         @Override
