@@ -32,9 +32,9 @@ import java.util.function.ToLongFunction;
 /// | several per host| [StagedAllreduce], one owner| [StagedAllreduce], several owners          |
 ///
 /// [InPlaceAllreduce] is used if all tensors lie in shared memory on every rank. [OwnPartAllreduce]
-/// is used for operations without helper threads: of few ranks, and of more where [StreamingTrials] finds
-/// streaming stores faster. An *owner* is a rank that reduces a part for its host, and exchanges that part with the
-/// owners on other hosts.
+/// is used for operations without helper threads: of few ranks, and of more where [StreamingTrials]
+/// finds streaming stores faster. An *owner* is a rank that reduces a part for its host, and exchanges
+/// that part with the owners on other hosts.
 final class CpuAllreduce {
     /// From this size on several owners per host exchange data with other hosts.
     private static final long MANY_OWNERS_BYTES = 64 * 1024;

@@ -13,7 +13,7 @@ import java.util.function.BooleanSupplier;
 /// Chooses between ordinary and streaming stores for each large allreduce within a host. Member 0
 /// chooses for all.
 ///
-/// Which one is faster depends on which caches the cores share, and on a virtual machine that
+/// Which stores are faster depends on which caches the cores share, and on a virtual machine that
 /// changes while a job runs. So both are timed, for each power of two of sizes. Operations of many
 /// small tensors are timed separately, because streaming stores need one more copy of them.
 ///

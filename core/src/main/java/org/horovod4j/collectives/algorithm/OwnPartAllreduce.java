@@ -13,7 +13,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
-/// Like [StagedAllreduce] within a host, but a rank copies its own part once, not twice.
+/// Like [StagedAllreduce] within a host, but a rank copies its own part of large tensors once, not
+/// twice.
 ///
 /// | rounds              | bytes copied by each rank                             | bytes reduced by each rank |
 /// |---------------------|-------------------------------------------------------|----------------------------|
@@ -30,7 +31,7 @@ import java.util.Arrays;
 public final class OwnPartAllreduce {
     private static final long PIECE_BYTES = 16 * 1024;
 
-    /// A run of this many bytes in one tensor is processed without its neighbours.
+    /// From this size on, a section of one tensor is processed alone. Smaller ones are joined.
     private static final long MIN_SINGLE_BYTES = PIECE_BYTES / 4;
 
     /// How much larger a round is than one of [StagedAllreduce]: see decision 39.
