@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -24,7 +23,6 @@ class CompletedEntriesTest {
     @Timeout(60)
     void completionWakesAWaiterThatArrivesAtTheSameTime() throws InterruptedException {
         AtomicReference<@Nullable TensorEntry<Integer>> awaited = new AtomicReference<>();
-        CountDownLatch done = new CountDownLatch(1);
         Thread waiter =
                 Thread.ofPlatform()
                         .daemon()
@@ -41,7 +39,6 @@ class CompletedEntriesTest {
                                         }
                                         awaited.set(null);
                                     }
-                                    done.countDown();
                                 });
         AtomicInteger actions = new AtomicInteger();
         for (int round = 0; round < ROUNDS; round++) {
@@ -63,7 +60,6 @@ class CompletedEntriesTest {
             }
             assertThat(first.join()).isEqualTo(round);
         }
-        done.await();
         waiter.join();
         assertThat(actions).hasValue(ROUNDS);
     }
