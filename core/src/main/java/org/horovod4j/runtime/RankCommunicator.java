@@ -61,7 +61,8 @@ final class RankCommunicator
     private final ObjectCollectives objectCollectives;
     private final GroupNames groupNames;
 
-    /// The call that all operations of this communicator are parts of.
+    /// The call that all operations of this communicator are parts of; [CompositeCall#NONE] for the
+    /// communicator that the program has.
     private final CompositeCall call;
 
     /// The communicator that the program has: this one, or the one that [#within] was called on.
@@ -106,7 +107,7 @@ final class RankCommunicator
     }
 
     @Override
-    public Communicator within(CompositeCall other) {
+    public RankCommunicator within(CompositeCall other) {
         return origin == this ? new RankCommunicator(this, other) : this;
     }
 
@@ -185,9 +186,7 @@ final class RankCommunicator
                         ? allreduceCompressed(name, in, out, options.compressor().get(), options)
                                 .join()
                         : agent.perform(
-                                marked(
-                                        allreduceRequest(
-                                                name, in, out, options.op(), options.scale())),
+                                allreduceRequest(name, in, out, options.op(), options.scale()),
                                 allreduce(in, out));
         return copyBack(out, output);
     }
@@ -208,7 +207,7 @@ final class RankCommunicator
             return allreduceCompressed(name, input, output, options.compressor().get(), options);
         }
         return agent.submit(
-                marked(allreduceRequest(name, input, output, options.op(), options.scale())),
+                allreduceRequest(name, input, output, options.op(), options.scale()),
                 allreduce(input, output));
     }
 
@@ -226,7 +225,7 @@ final class RankCommunicator
             return compressor.worksOnDevices()
                     ? allreduceByCompressor(name, input, output, compressor, options)
                     : agent.submit(
-                            marked(compressedOnDevice(name, input, output, compressor, options)),
+                            compressedOnDevice(name, input, output, compressor, options),
                             allreduce(input, output));
         }
         Tensor sent =
@@ -330,8 +329,9 @@ final class RankCommunicator
         return submitGroup(
                 group("groupedAllreduce", name, tensors.size()),
                 tensors,
-                (member, tensor) ->
-                        allreduceRequest(member, tensor, tensor, options.op(), options.scale()),
+                (parts, member, tensor) ->
+                        parts.allreduceRequest(
+                                member, tensor, tensor, options.op(), options.scale()),
                 tensor -> allreduce(tensor, tensor));
     }
 
@@ -367,15 +367,14 @@ final class RankCommunicator
     public Tensor allgather(String name, Tensor tensor) {
         return open().agent
                 .perform(
-                        marked(allgatherRequest(name, tensor)),
+                        allgatherRequest(name, tensor),
                         new Operation.Allgather(unconfined(tensor)));
     }
 
     @Override
     public Handle<Tensor> allgatherAsync(String name, Tensor tensor) {
         ArgumentChecks.checkNotConfined(name, tensor);
-        return open().agent
-                .submit(marked(allgatherRequest(name, tensor)), new Operation.Allgather(tensor));
+        return open().agent.submit(allgatherRequest(name, tensor), new Operation.Allgather(tensor));
     }
 
     @Override
@@ -393,7 +392,7 @@ final class RankCommunicator
         Tensor data = unconfined(tensor);
         Tensor _ =
                 agent.perform(
-                        marked(Request.broadcast(name, data, rootRank)),
+                        Request.broadcast(name, data, rootRank, call),
                         new Operation.Broadcast(data));
         return copyBack(data, tensor);
     }
@@ -403,7 +402,7 @@ final class RankCommunicator
         open().checks.checkRoot(name, rootRank);
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                marked(Request.broadcast(name, tensor, rootRank)), new Operation.Broadcast(tensor));
+                Request.broadcast(name, tensor, rootRank, call), new Operation.Broadcast(tensor));
     }
 
     @Override
@@ -414,7 +413,7 @@ final class RankCommunicator
         }
         int[] rows = checks.alltoallRows(name, tensor, options);
         return agent.perform(
-                marked(Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor)),
+                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor, call),
                 new Operation.Alltoall(unconfined(tensor), rows));
     }
 
@@ -428,7 +427,7 @@ final class RankCommunicator
         int[] rows = checks.alltoallRows(name, tensor, options);
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                marked(Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor)),
+                Request.forDataMovement(CollectiveKind.ALLTOALL, name, tensor, call),
                 new Operation.Alltoall(tensor, rows));
     }
 
@@ -439,7 +438,7 @@ final class RankCommunicator
             return target.reducescatter(name, tensor, options.withoutProcessSet());
         }
         return agent.perform(
-                marked(reducescatterRequest(name, tensor, options)),
+                reducescatterRequest(name, tensor, options),
                 new Operation.Reducescatter(unconfined(tensor)));
     }
 
@@ -452,8 +451,7 @@ final class RankCommunicator
         }
         ArgumentChecks.checkNotConfined(name, tensor);
         return agent.submit(
-                marked(reducescatterRequest(name, tensor, options)),
-                new Operation.Reducescatter(tensor));
+                reducescatterRequest(name, tensor, options), new Operation.Reducescatter(tensor));
     }
 
     @Override
@@ -466,7 +464,7 @@ final class RankCommunicator
         return submitGroup(
                 group("groupedReducescatter", name, tensors.size()),
                 tensors,
-                (member, tensor) -> reducescatterRequest(member, tensor, options),
+                (parts, member, tensor) -> parts.reducescatterRequest(member, tensor, options),
                 Operation.Reducescatter::new);
     }
 
@@ -582,11 +580,11 @@ final class RankCommunicator
             List<Tensor> tensors,
             RequestFactory request,
             Function<Tensor, Operation<Tensor>> operation) {
-        CompositeCall outermost = origin == this ? group : call;
+        RankCommunicator parts = within(group);
         int count = tensors.size();
         if (count == 0) {
             Tensor empty = Tensor.of(new float[0]);
-            Request only = request.request(group.name() + "_0of0", empty).within(outermost);
+            Request only = request.request(parts, group.name() + "_0of0", empty);
             return agent.submit(only, operation.apply(empty)).thenApply(_ -> List.of());
         }
         List<Request> requests = new ArrayList<>(count);
@@ -595,7 +593,7 @@ final class RankCommunicator
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
             ArgumentChecks.checkNotConfined(names[i], tensor);
-            requests.add(request.request(names[i], tensor).within(outermost));
+            requests.add(request.request(parts, names[i], tensor));
             operations.add(operation.apply(tensor));
         }
         return Handle.allOf(agent.submitAll(requests, operations));
@@ -605,39 +603,40 @@ final class RankCommunicator
         return new CompositeCall(name, method, members);
     }
 
-    /// Marks a request as a part of the call of this communicator.
-    private Request marked(Request request) {
-        return origin == this ? request : request.within(call);
-    }
-
     /// Creates the request for a member of a group.
     private interface RequestFactory {
-        Request request(String name, Tensor tensor);
+        /// @param parts the communicator of the group
+        Request request(RankCommunicator parts, String name, Tensor tensor);
     }
 
     private Request allreduceRequest(
             String name, Tensor input, Tensor output, ReduceOp op, Scale scale) {
         ArgumentChecks.checkReducible(CollectiveKind.ALLREDUCE, name, input, op, scale);
         boolean shared = input == output && input.device().isHost() && backend.isShared(input);
-        return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared);
+        return Request.forReduction(CollectiveKind.ALLREDUCE, name, input, op, scale, shared, call);
     }
 
     private static Operation<Tensor> allreduce(Tensor input, Tensor output) {
         return new Operation.Allreduce(input, output);
     }
 
-    private static Request allgatherRequest(String name, Tensor tensor) {
+    private Request allgatherRequest(String name, Tensor tensor) {
         ArgumentChecks.checkNotScalar(CollectiveKind.ALLGATHER, name, tensor);
-        return Request.forDataMovement(CollectiveKind.ALLGATHER, name, tensor);
+        return Request.forDataMovement(CollectiveKind.ALLGATHER, name, tensor, call);
     }
 
-    private static Request reducescatterRequest(
-            String name, Tensor tensor, ReducescatterOptions options) {
+    private Request reducescatterRequest(String name, Tensor tensor, ReducescatterOptions options) {
         ArgumentChecks.checkNotScalar(CollectiveKind.REDUCESCATTER, name, tensor);
         ArgumentChecks.checkReducible(
                 CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale());
         return Request.forReduction(
-                CollectiveKind.REDUCESCATTER, name, tensor, options.op(), options.scale(), false);
+                CollectiveKind.REDUCESCATTER,
+                name,
+                tensor,
+                options.op(),
+                options.scale(),
+                false,
+                call);
     }
 
     /// Returns a copy if the tensor lies in a confined arena, which only one thread may access.

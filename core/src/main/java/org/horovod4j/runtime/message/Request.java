@@ -65,7 +65,8 @@ public record Request(
             Tensor tensor,
             ReduceOp op,
             Scale scale,
-            boolean shared) {
+            boolean shared,
+            CompositeCall call) {
         return new Request(
                 collectiveKind,
                 name,
@@ -74,7 +75,7 @@ public record Request(
                 op,
                 scale,
                 NO_ROOT,
-                CompositeCall.NONE,
+                call,
                 shared,
                 tensor.device(),
                 tensor.dataType());
@@ -82,11 +83,11 @@ public record Request(
 
     /// A request for a collective that only moves rows.
     public static Request forDataMovement(
-            CollectiveKind collectiveKind, String name, Tensor tensor) {
-        return forReduction(collectiveKind, name, tensor, ReduceOp.SUM, Scale.NONE, false);
+            CollectiveKind collectiveKind, String name, Tensor tensor, CompositeCall call) {
+        return forReduction(collectiveKind, name, tensor, ReduceOp.SUM, Scale.NONE, false, call);
     }
 
-    public static Request broadcast(String name, Tensor tensor, int rootRank) {
+    public static Request broadcast(String name, Tensor tensor, int rootRank, CompositeCall call) {
         return new Request(
                 CollectiveKind.BROADCAST,
                 name,
@@ -95,7 +96,7 @@ public record Request(
                 ReduceOp.SUM,
                 Scale.NONE,
                 rootRank,
-                CompositeCall.NONE,
+                call,
                 false,
                 tensor.device(),
                 tensor.dataType());
@@ -130,24 +131,19 @@ public record Request(
                 DataType.UINT8);
     }
 
-    public Request within(CompositeCall other) {
-        return copy(shape, other, shared, wireType);
-    }
-
     public Request withShape(Shape other) {
-        return copy(other, call, shared, wireType);
+        return copy(other, shared, wireType);
     }
 
     public Request withShared(boolean other) {
-        return copy(shape, call, other, wireType);
+        return copy(shape, other, wireType);
     }
 
     public Request withWireType(DataType other) {
-        return copy(shape, call, shared, other);
+        return copy(shape, shared, other);
     }
 
-    private Request copy(
-            Shape otherShape, CompositeCall otherCall, boolean otherShared, DataType otherType) {
+    private Request copy(Shape otherShape, boolean otherShared, DataType otherType) {
         return new Request(
                 collectiveKind,
                 name,
@@ -156,7 +152,7 @@ public record Request(
                 op,
                 scale,
                 rootRank,
-                otherCall,
+                call,
                 otherShared,
                 device,
                 otherType);

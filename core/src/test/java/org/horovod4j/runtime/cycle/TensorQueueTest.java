@@ -169,7 +169,8 @@ class TensorQueueTest {
     }
 
     private TensorEntry<Integer> part(String name, CompositeCall call) {
-        return new TensorEntry<>(sum(name).within(call), new Operation.Barrier(), progressEngine);
+        return new TensorEntry<>(
+                TestRequests.within(call, sum(name)), new Operation.Barrier(), progressEngine);
     }
 
     private void assertInFlight(String name, TensorEntry<?> rejected) {

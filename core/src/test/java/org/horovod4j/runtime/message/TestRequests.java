@@ -49,7 +49,23 @@ public final class TestRequests {
 
     /// A member of a group of two.
     public static Request inGroup(String group, Request request) {
-        return request.within(new CompositeCall(group, "groupedAllreduce", 2));
+        return within(new CompositeCall(group, "groupedAllreduce", 2), request);
+    }
+
+    /// A part of a call.
+    public static Request within(CompositeCall call, Request request) {
+        return new Request(
+                request.collectiveKind(),
+                request.name(),
+                request.dataType(),
+                request.shape(),
+                request.op(),
+                request.scale(),
+                request.rootRank(),
+                call,
+                request.shared(),
+                request.device(),
+                request.wireType());
     }
 
     public static Request broadcast(String name, int rootRank) {
