@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
@@ -58,10 +57,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private final DeviceDispatcher deviceDispatcher;
     private final CachedClock clock;
     private final Function<Throwable, HorovodException> explain;
-    private final AtomicReference<@Nullable Thread> driver = new AtomicReference<>();
     private final CycleThread cycleThread;
     private final AtomicInteger completedJoins = new AtomicInteger();
-    private final OutOfLineCall<TensorEntry<?>> awaitEntry = new OutOfLineCall<>(this::awaitEntry);
+    private final OutOfLineCall<TensorEntry<?>> driveUntilEnd =
+            new OutOfLineCall<>(this::driveUntilEnd);
     private volatile @Nullable HorovodException closed;
 
     /// Whether the driving thread waits for work, and not inside a batch.
@@ -148,11 +147,16 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Submits an operation and returns its result.
     public <T> T perform(Request request, Operation<T> operation) {
         TensorEntry<T> tensorEntry = newEntry(request, operation);
+        boolean drives;
         try {
-            boolean _ = queue.submit(tensorEntry);
+            drives = queue.submitAndDrive(tensorEntry);
         } catch (RuntimeException e) {
             tensorEntry.releaseReadyEvent();
             throw recordRejection(request, e);
+        }
+        if (drives) {
+            waitPredictor.onWait();
+            driveUntilEnd.call(tensorEntry);
         }
         return tensorEntry.join();
     }
@@ -174,10 +178,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return entries;
     }
 
-    /// @param work whether there is work now; false if a batch of the plan still waits for other
-    ///     entries
+    /// @param work whether there is work now that no thread does
     private void submitted(boolean work) {
-        cycleThread.wakeIf(work && driver.get() == null && !isAwaited());
+        cycleThread.wakeIf(work && !isAwaited());
     }
 
     private boolean isAwaited() {
@@ -247,6 +250,11 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         queue.completionObserved();
     }
 
+    @Override
+    public void passLock() {
+        queue.passLock();
+    }
+
     /// A program may poll instead of waiting, so the operation must make progress here too.
     @Override
     public void polled(TensorEntry<?> tensorEntry) {
@@ -257,23 +265,9 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     @Override
     public void await(TensorEntry<?> tensorEntry) {
         waitPredictor.onWait();
-        awaitEntry.call(tensorEntry);
-    }
-
-    private void awaitEntry(TensorEntry<?> tensorEntry) {
         while (!tensorEntry.hasEnded()) {
-            if (driver.compareAndSet(null, Thread.currentThread())) {
-                // Cleared while this thread drives: an interrupt would close files and sockets that
-                // the batch uses, and would not end the batch on other ranks.
-                boolean interrupted = Thread.interrupted();
-                try {
-                    driveUntil(tensorEntry);
-                } finally {
-                    release();
-                    if (interrupted) {
-                        Thread.currentThread().interrupt();
-                    }
-                }
+            if (queue.tryDrive()) {
+                driveUntilEnd.call(tensorEntry);
             } else {
                 awaitDriver(tensorEntry);
                 leavePlanIfStuck(tensorEntry);
@@ -285,14 +279,14 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     private void awaitDriver(TensorEntry<?> tensorEntry) {
         waiter = Thread.currentThread();
         try {
-            if (driver.get() != null) {
+            if (queue.isDriven()) {
                 idleStrategy.endBackground();
                 tensorEntry.awaitEnd(DRIVER_WAIT_NANOS);
             }
         } finally {
             waiter = null;
         }
-        if (tensorEntry.hasEnded() && driver.get() == null && !queue.isEmpty()) {
+        if (tensorEntry.hasEnded() && !queue.isDriven() && !queue.isEmpty()) {
             // This thread returns and does not drive.
             cycleThread.wakeIf(queue.hasWork() && !isAwaited());
         }
@@ -304,14 +298,14 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         state.close(reason);
         cycleThread.end();
         boolean interrupted = false;
-        while (!driver.compareAndSet(null, Thread.currentThread())) {
+        while (!queue.tryDrive()) {
             interrupted |= Thread.interrupted(); // an interrupted thread does not park
             LockSupport.parkNanos(this, DRIVER_WAIT_NANOS); // the driver soon sees `closed`
         }
         LOG.log(Level.DEBUG, () -> "Process set %d: %s".formatted(processSet, statistics()));
         batchRunner.recordWaits();
         queue.close(reason);
-        driver.set(null);
+        queue.stopDriving();
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
@@ -327,7 +321,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return planFollower.statistics() + "; " + idleStrategy.waits();
     }
 
-    private void driveUntil(TensorEntry<?> tensorEntry) {
+    /// Drives until an entry has ended. This thread drives already.
+    private void driveUntilEnd(TensorEntry<?> tensorEntry) {
+        // Cleared while this thread drives: an interrupt would close files and sockets that the
+        // batch
+        // uses, and would not end the batch on other ranks.
+        boolean interrupted = Thread.interrupted();
         idleStrategy.setBackground(false);
         try {
             while (!tensorEntry.hasEnded()) {
@@ -337,12 +336,17 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
             }
         } catch (RuntimeException | Error e) {
             queue.close(endReason(e));
+        } finally {
+            release();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
     /// Whether a thread drives.
     boolean isDriven() {
-        return driver.get() != null;
+        return queue.isDriven();
     }
 
     boolean isClosed() {
@@ -353,9 +357,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     ///
     /// @return whether it did
     boolean driveInBackground() {
-        if (waiter != null
-                || queue.isEmpty()
-                || !driver.compareAndSet(null, Thread.currentThread())) {
+        if (waiter != null || queue.isEmpty() || !queue.tryDrive()) {
             return false;
         }
         driveWhileBusy();
@@ -462,12 +464,12 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Stops driving. A waiting thread takes over. If no thread waits and there is more work,
     /// thread `hvd-cycle` takes over, unless the program is about to wait for that work.
     ///
-    /// No submission is missed. One that comes before `driver` is cleared is in the queue when this
+    /// No submission is missed. One that comes before `stopDriving` is in the queue when this
     /// method checks it. One that comes later sees that no thread drives: it wakes thread
     /// `hvd-cycle`, or its own thread drives.
     private void release() {
         idleStrategy.reset(); // no other rank needs to wake this one any more
-        driver.set(null);
+        queue.stopDriving();
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);

@@ -19,6 +19,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /// Sends the requests of this rank to the coordinator and carries out its decisions. Every rank has
@@ -41,7 +42,6 @@ final class Follower {
     private final Clock clock;
     private final Consumer<RankMessage> coordinator;
     private final RankCache cache = new RankCache();
-    private final CompletedEntries completedEntries = new CompletedEntries();
 
     private boolean joinSent;
     private long epoch;
@@ -159,7 +159,7 @@ final class Follower {
         for (int i = 0; i < batch.size(); i++) {
             TensorEntry<?> tensorEntry = queue.find(requests.get(i).name());
             if (tensorEntry != null) {
-                batch.put(i, tensorEntry);
+                batch.put(i, Objects.requireNonNull(tensorEntry.slot(), "it is in the queue"));
             } else if (!queue.hasJoined()) {
                 throw new IllegalStateException(
                         requests.get(i) + " is to run, but this rank has not requested it");
@@ -176,8 +176,7 @@ final class Follower {
             requests.forEach(request -> recorder.negotiationEnded(processSet, request.name()));
         }
         batchRunner.runNegotiated(batch, run.divisor());
-        queue.release(batch, completedEntries);
-        completedEntries.completeAll();
+        TensorEntry.signalEnds(queue.end(batch));
     }
 
     private Request resolve(CoordinatorMessage.OperationRef operationRef) {

@@ -12,6 +12,7 @@ import org.horovod4j.runtime.fusion.Batch;
 import org.horovod4j.runtime.fusion.Plan;
 import org.horovod4j.runtime.message.CoordinatorMessage;
 import org.horovod4j.runtime.message.RankMessage;
+import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.runtime.timeline.Recorder;
 import org.horovod4j.transport.Clock;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,6 @@ final class PlanFollower {
     private final Consumer<RankMessage> coordinator;
     private final @Nullable StepListener stepListener;
     private final Map<Long, Plan> plans = new LinkedHashMap<>(16, 0.75f, true);
-    private final CompletedEntries completedEntries = new CompletedEntries();
 
     /// Volatile for [#toString], which other threads call.
     private volatile Position position = Position.NEGOTIATING;
@@ -174,11 +174,10 @@ final class PlanFollower {
         } finally {
             inPlan = false;
         }
-        boolean stepEnds = queue.advance(completedEntries);
-        completedEntries.completeAll();
+        TensorEntry.signalEnds(queue.advance());
         if (stepListener != null) {
             stepBytes += batch.byteSize();
-            if (stepEnds) {
+            if (plan().isAtStart()) {
                 endStep(stepListener);
             }
         }

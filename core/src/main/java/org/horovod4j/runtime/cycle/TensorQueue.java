@@ -8,12 +8,12 @@ import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.transport.CachedClock;
 import org.jspecify.annotations.Nullable;
 
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 
 /// The submitted operations. The program's threads add entries here, and the thread that drives the
 /// cycle takes them.
@@ -22,7 +22,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /// coordinator. While a plan is locked, entries go to their places in the plan; an entry without a
 /// place is a *deviation*.
 final class TensorQueue {
-    private final ReentrantLock lock = new ReentrantLock();
+    private final SpinLock lock = new SpinLock();
 
     private final TensorTable table = new TensorTable();
     private final CachedClock clock;
@@ -35,6 +35,9 @@ final class TensorQueue {
     /// The next batch of the plan, if all its entries are submitted. Written under the lock, read without
     /// it.
     private final AtomicReference<@Nullable Batch> ready = new AtomicReference<>();
+
+    /// Whether a thread drives the cycle. Becomes true under the lock.
+    private final AtomicBoolean driven = new AtomicBoolean();
 
     private volatile @Nullable TensorEntry<Integer> joinOrFailStep;
     private @Nullable HorovodException closed;
@@ -67,8 +70,8 @@ final class TensorQueue {
 
     /// Adds all entries, or none if a name is taken.
     ///
-    /// @return whether there is work now; false if a batch of the plan still waits for other
-    ///     entries
+    /// @return whether there is work now that no thread does; false also if a batch of the plan still
+    ///     waits for other entries
     /// @throws IllegalArgumentException when a name is in flight already
     /// @throws HorovodException when the queue is closed
     boolean submit(List<? extends TensorEntry<?>> entries) {
@@ -80,7 +83,7 @@ final class TensorQueue {
             for (TensorEntry<?> tensorEntry : entries) {
                 ready |= enqueue(tensorEntry);
             }
-            return ready;
+            return ready && !isDriven();
         } finally {
             lock.unlock();
         }
@@ -92,10 +95,58 @@ final class TensorQueue {
         try {
             beforeSubmit();
             table.add(tensorEntry);
-            return enqueue(tensorEntry);
+            return enqueue(tensorEntry) && !isDriven();
         } finally {
             lock.unlock();
         }
+    }
+
+    /// Adds an entry for which this thread will wait, and lets this thread drive if no other does.
+    ///
+    /// @return whether this thread drives now
+    boolean submitAndDrive(TensorEntry<?> tensorEntry) {
+        lock.lock();
+        try {
+            beforeSubmit();
+            table.add(tensorEntry);
+            boolean _ = enqueue(tensorEntry);
+            return startDriving();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /// Lets this thread drive if no other does.
+    ///
+    /// @return whether this thread drives now
+    boolean tryDrive() {
+        lock.lock();
+        try {
+            return startDriving();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean startDriving() {
+        if (driven.getAcquire()) {
+            return false;
+        }
+        driven.setPlain(true); // the lock publishes it
+        return true;
+    }
+
+    /// This thread no longer drives. Whether entries were submitted in the meantime must be read after
+    /// this.
+    void stopDriving() {
+        driven.set(false);
+    }
+
+    /// Whether a thread drives. Entries that this thread has submitted before are seen by that thread
+    /// after [#stopDriving].
+    boolean isDriven() {
+        VarHandle.fullFence();
+        return driven.getAcquire();
     }
 
     private boolean enqueue(TensorEntry<?> tensorEntry) {
@@ -106,7 +157,7 @@ final class TensorQueue {
         }
         toRequest.add(tensorEntry);
         if (locked != null) {
-            deviate(Deviation.REQUESTED);
+            firstDeviation(Deviation.REQUESTED);
         }
         return true;
     }
@@ -153,7 +204,7 @@ final class TensorQueue {
             checkOpen();
             last.submitted(submitted, segment, clock.nanoTime());
             joinOrFailStep = last;
-            deviate(Deviation.REQUESTED);
+            firstDeviation(Deviation.REQUESTED);
         } finally {
             lock.unlock();
         }
@@ -254,27 +305,35 @@ final class TensorQueue {
         return table.inFlight() == 0 && joinOrFailStep == null;
     }
 
-    /// Frees the names of a batch that has run, before its entries complete: the program may then
-    /// use the names again at once.
+    /// Frees the names of a batch that has run, and ends its entries.
     ///
-    /// @param completedEntries receives the entries and their results
-    void release(Batch batch, CompletedEntries completedEntries) {
+    /// @return for [TensorEntry#signalEnds]
+    @Nullable TensorEntry<?> end(Batch batch) {
         lock.lock();
         try {
-            collect(batch, completedEntries);
+            return endEntries(batch);
         } finally {
             lock.unlock();
         }
     }
 
-    private void collect(Batch batch, CompletedEntries completedEntries) {
-        for (int i = 0; i < batch.size(); i++) {
+    private @Nullable TensorEntry<?> endEntries(Batch batch) {
+        TensorEntry<?> first = null;
+        for (int i = batch.size() - 1; i >= 0; i--) {
             TensorEntry<?> tensorEntry = batch.entry(i);
             if (tensorEntry != null) {
                 table.remove(tensorEntry);
-                completedEntries.add(tensorEntry, batch.result(i));
+                tensorEntry.endBefore(first);
+                first = tensorEntry;
             }
         }
+        return first;
+    }
+
+    /// See [TensorEntry.ProgressEngine#passLock].
+    void passLock() {
+        lock.lock();
+        lock.unlock();
     }
 
     /// Frees the name of an entry that fails without having run.
@@ -337,18 +396,18 @@ final class TensorQueue {
         return ready.getAcquire();
     }
 
-    /// Moves on to the next batch of the plan, and frees the names of the batch that has run.
+    /// Moves on to the next batch of the plan, and ends the entries of the batch that has run.
     ///
-    /// @param completedEntries receives the entries and their results
-    /// @return whether it was the last batch of a step
-    boolean advance(CompletedEntries completedEntries) {
+    /// @return for [TensorEntry#signalEnds]
+    @Nullable TensorEntry<?> advance() {
         lock.lock();
         try {
             Plan locked = Objects.requireNonNull(plan, "a plan is locked");
-            collect(Objects.requireNonNull(locked.ready(), "its batch has run"), completedEntries);
-            boolean stepEnds = locked.advance();
+            TensorEntry<?> ended =
+                    endEntries(Objects.requireNonNull(locked.ready(), "its batch has run"));
+            locked.advance();
             Batch _ = publishReady(locked);
-            return stepEnds;
+            return ended;
         } finally {
             lock.unlock();
         }
@@ -363,7 +422,7 @@ final class TensorQueue {
             return plan != null
                     && plan.ready() == null
                     && deviation == Deviation.NONE
-                    && tensorEntry.equals(find(tensorEntry.request().name()));
+                    && tensorEntry.equals(table.find(tensorEntry.request().name()));
         } finally {
             lock.unlock();
         }
@@ -373,11 +432,15 @@ final class TensorQueue {
     void deviate(Deviation why) {
         lock.lock();
         try {
-            if (plan != null && deviation == Deviation.NONE) {
-                deviation = why;
-            }
+            firstDeviation(why);
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void firstDeviation(Deviation why) {
+        if (plan != null && deviation == Deviation.NONE) {
+            deviation = why;
         }
     }
 

@@ -53,6 +53,11 @@ final class TensorTable {
         Slot(String name) {
             this.name = name;
         }
+
+        @Override
+        public @Nullable TensorEntry<?> tensorEntry() {
+            return tensorEntry;
+        }
     }
 
     private static final class CallInFlight {

@@ -9,7 +9,6 @@ import org.horovod4j.runtime.queue.Operation;
 import org.horovod4j.runtime.queue.TensorEntry;
 import org.horovod4j.spi.CancellableBackend;
 import org.horovod4j.spi.FusedTensors;
-import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -172,11 +171,5 @@ public final class Dispatcher {
 
     private static Tensor noRows(Request request) {
         return Tensor.zeros(request.dataType(), request.shape().withRows(0));
-    }
-
-    /// Ends an entry with its result: see [TensorEntry#endWithResult].
-    @SuppressWarnings({"unchecked", "NullAway"}) // the kind of operation determines T
-    public static void endWithResult(TensorEntry<?> tensorEntry, @Nullable Object result) {
-        ((TensorEntry<Object>) tensorEntry).endWithResult(result);
     }
 }

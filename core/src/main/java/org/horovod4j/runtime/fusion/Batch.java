@@ -10,12 +10,13 @@ import java.util.List;
 
 /// Operations that run as one collective, and this rank's entries for them.
 ///
-/// A batch of a plan runs in every step, so it keeps its [FusedTensors].
+/// A batch of a plan runs in every step, so it keeps its [FusedTensors]. It refers to entries by their
+/// slots in the queue, because references to new objects cost a memory fence each.
 public final class Batch {
     private final List<Request> requests;
-    private final @Nullable TensorEntry<?>[] entries;
+    private final TensorEntry.@Nullable QueueSlot[] slots;
+    private final boolean[] submitted;
     private final long byteSize;
-    private @Nullable Object[] results;
     private int missing;
     private @Nullable FusedTensors fusedTensors;
     private volatile boolean awaitedSoon;
@@ -23,10 +24,10 @@ public final class Batch {
     /// @param requests at least one
     public Batch(List<Request> requests) {
         this.requests = List.copyOf(requests);
-        this.entries = new TensorEntry<?>[requests.size()];
-        this.results = new Object[entries.length];
+        this.slots = new TensorEntry.QueueSlot[requests.size()];
+        this.submitted = new boolean[slots.length];
         this.byteSize = requests.stream().mapToLong(Request::byteSize).sum();
-        this.missing = entries.length;
+        this.missing = slots.length;
     }
 
     /// The requests that the ranks agreed on. Where row counts may differ, those of one rank.
@@ -40,7 +41,7 @@ public final class Batch {
     }
 
     public int size() {
-        return entries.length;
+        return slots.length;
     }
 
     /// The size of all its tensors.
@@ -50,16 +51,22 @@ public final class Batch {
 
     /// This rank's entry; null if it is not submitted yet, or if this rank has joined.
     public @Nullable TensorEntry<?> entry(int index) {
-        return entries[index];
+        TensorEntry.QueueSlot slot = slots[index];
+        return submitted[index] && slot != null ? slot.tensorEntry() : null;
     }
 
     /// Whether the place has no entry.
     public boolean isFree(int index) {
-        return entries[index] == null;
+        return !submitted[index];
     }
 
-    public void put(int index, TensorEntry<?> tensorEntry) {
-        entries[index] = tensorEntry;
+    /// @param slot of the entry
+    @SuppressWarnings("ReferenceEquality") // a name has the same slot in each step
+    public void put(int index, TensorEntry.QueueSlot slot) {
+        if (slots[index] != slot) { // a read costs less than a write
+            slots[index] = slot;
+        }
+        submitted[index] = true;
         missing--;
     }
 
@@ -68,21 +75,19 @@ public final class Batch {
         return missing == 0;
     }
 
-    /// Stores the result of an operation.
+    /// Passes the result of an operation to this rank's entry, if there is one.
+    @SuppressWarnings("unchecked") // the kind of operation determines the type of the result
     public void result(int index, Object result) {
-        results[index] = result;
+        TensorEntry<?> tensorEntry = entry(index);
+        if (tensorEntry != null) {
+            ((TensorEntry<Object>) tensorEntry).setResult(result);
+        }
     }
 
-    /// The result of an operation, after the batch has run.
-    public @Nullable Object result(int index) {
-        return results[index];
-    }
-
-    /// Removes entries and results, for the next step.
+    /// Removes the entries, for the next step.
     public void clear() {
-        Arrays.fill(entries, null);
-        Arrays.fill(results, null);
-        missing = entries.length;
+        Arrays.fill(submitted, false);
+        missing = slots.length;
         if (fusedTensors != null) {
             fusedTensors.clear();
         }

@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /// The batches of a repeated step, in the order in which all ranks run them.
 ///
@@ -68,11 +69,13 @@ public final class Plan {
     }
 
     /// Moves on to the next batch.
-    ///
-    /// @return whether it was the last batch of a step
-    public boolean advance() {
+    public void advance() {
         batches.get(next).clear();
         next = next + 1 == batches.size() ? 0 : next + 1;
+    }
+
+    /// Whether the current batch is the first of a step.
+    public boolean isAtStart() {
         return next == 0;
     }
 
@@ -118,7 +121,7 @@ public final class Plan {
             if (request.shape() != expected.shape()) {
                 expected = request;
             }
-            batch.put(position, tensorEntry);
+            batch.put(position, Objects.requireNonNull(tensorEntry.slot(), "it is in the queue"));
             return true;
         }
     }

@@ -8,7 +8,6 @@ import org.horovod4j.runtime.message.Request;
 import org.horovod4j.spi.DeviceEvent;
 import org.jspecify.annotations.Nullable;
 
-import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
@@ -17,7 +16,9 @@ import java.util.concurrent.locks.LockSupport;
 /// An operation in flight: its request, its tensors, and the handle that the program waits with.
 ///
 /// Programs create thousands of entries per second, so an entry is one object without a lock: the
-/// field `end` publishes the others.
+/// field `end` publishes the others. Entries that end together form a list by their field `next`. A
+/// list object would be old, and collectors such as G1 execute a memory fence for each reference from
+/// an old object to a new one.
 ///
 /// @param <T> the result of the operation
 public final class TensorEntry<T> implements Handle<T> {
@@ -41,6 +42,9 @@ public final class TensorEntry<T> implements Handle<T> {
     private @Nullable T result;
     private @Nullable HorovodException cause;
 
+    /// The entry that ended after this one, in the same batch. Null after [#signalEnds].
+    private @Nullable TensorEntry<?> next;
+
     /// Null in main memory.
     private @Nullable LaunchedWork launchedWork;
 
@@ -60,8 +64,13 @@ public final class TensorEntry<T> implements Handle<T> {
         FAILED
     }
 
-    /// The place of an entry in the queue, which saves a lookup by name.
-    public interface QueueSlot {}
+    /// The place of a name in the queue. It stays the same from step to step, so batches keep it
+    /// instead of the entry.
+    @FunctionalInterface
+    public interface QueueSlot {
+        /// The entry in flight under the name, or null.
+        @Nullable TensorEntry<?> tensorEntry();
+    }
 
     /// Makes operations progress.
     public interface ProgressEngine {
@@ -74,6 +83,10 @@ public final class TensorEntry<T> implements Handle<T> {
         /// Called when the program has seen that an operation is done: later submissions may depend
         /// on it.
         void completionObserved();
+
+        /// Takes and releases the lock under which entries end. What this thread has written before
+        /// is then seen by [#signalEnds] of an entry that has not ended.
+        void passLock();
     }
 
     /// What was launched on a device for an operation.
@@ -161,17 +174,37 @@ public final class TensorEntry<T> implements Handle<T> {
         launchedWork = work;
     }
 
-    public void complete(T value) {
-        endWithResult(value);
-        VarHandle.fullFence();
-        signalEnd();
+    /// Sets the result, before [#endBefore].
+    public void setResult(T value) {
+        result = value;
     }
 
-    /// Marks the operation as done. The caller must then execute a full memory fence and call
-    /// [#signalEnd]. Several entries can share the fence.
-    public void endWithResult(T value) {
-        result = value;
+    /// Marks the operation as done. The caller holds the lock that [ProgressEngine#passLock] takes, and
+    /// calls [#signalEnds] when it has released the lock. So it sees the waiter, or the waiter sees the
+    /// end, and entries need no memory fence of their own.
+    ///
+    /// @param other the entry that ended after this one, or null
+    public void endBefore(@Nullable TensorEntry<?> other) {
+        next = other;
         END.lazySet(this, End.DONE);
+    }
+
+    /// Wakes the threads that wait for `first` and the entries that ended after it, and runs what
+    /// [#whenDone] has added.
+    public static void signalEnds(@Nullable TensorEntry<?> first) {
+        TensorEntry<?> ended = first;
+        while (ended != null) {
+            TensorEntry<?> other = ended.next;
+            ended.next = null; // or a handle that the program keeps would keep all others
+            ended.signalEnd();
+            ended = other;
+        }
+    }
+
+    public void complete(T value) {
+        setResult(value);
+        end = End.DONE;
+        signalEnd();
     }
 
     public void fail(HorovodException exception) {
@@ -181,8 +214,7 @@ public final class TensorEntry<T> implements Handle<T> {
         signalEnd();
     }
 
-    /// Wakes the thread that waits for the end, and runs what [#whenDone] has added.
-    public void signalEnd() {
+    private void signalEnd() {
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);
@@ -191,15 +223,17 @@ public final class TensorEntry<T> implements Handle<T> {
     }
 
     @Override
-    public void whenDone(Runnable next) {
+    public void whenDone(Runnable following) {
         if (!request.device().isHost()) { // a thread waits for the device
-            Handle.super.whenDone(next);
+            Handle.super.whenDone(following);
             return;
         }
         Runnable before;
         do {
             before = action;
-        } while (!ACTION.compareAndSet(this, before, before == null ? next : both(before, next)));
+        } while (!ACTION.compareAndSet(
+                this, before, before == null ? following : both(before, following)));
+        progressEngine.passLock();
         if (hasEnded()) { // otherwise signalEnd() sees the action
             runAction();
         }
@@ -230,6 +264,7 @@ public final class TensorEntry<T> implements Handle<T> {
     public void awaitEnd(long nanos) {
         boolean interrupted = Thread.interrupted();
         boolean first = WAITER.compareAndSet(this, null, Thread.currentThread());
+        progressEngine.passLock();
         try {
             if (!hasEnded()) {
                 LockSupport.parkNanos(this, first ? nanos : Math.min(nanos, SECOND_WAITER_NANOS));

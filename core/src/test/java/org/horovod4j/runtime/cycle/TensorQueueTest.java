@@ -40,6 +40,11 @@ class TensorQueueTest {
                 public void completionObserved() {
                     queue.completionObserved();
                 }
+
+                @Override
+                public void passLock() {
+                    queue.passLock();
+                }
             };
 
     private static Request sum(String name) {
@@ -205,13 +210,15 @@ class TensorQueueTest {
         assertThat(submit("a")).isTrue();
         assertThat(queue.hasWork()).isTrue();
         assertThat(queue.drain()).isEmpty();
-        CompletedEntries completedEntries = new CompletedEntries();
         assertThat(queue.isStuck(b)).isFalse();
-        assertThat(queue.advance(completedEntries)).isFalse();
+        TensorEntry.signalEnds(queue.advance());
+        assertThat(plan.isAtStart()).isFalse();
         assertThat(queue.find("a")).isNull();
-        assertThat(queue.isStuck(b)).isFalse(); // it has run, but is not complete yet
+        assertThat(b.hasEnded()).isTrue();
+        assertThat(queue.isStuck(b)).isFalse();
         assertThat(queue.ready()).isNotNull();
-        assertThat(queue.advance(completedEntries)).isTrue();
+        TensorEntry.signalEnds(queue.advance());
+        assertThat(plan.isAtStart()).isTrue();
         assertThat(queue.isEmpty()).isTrue();
         assertThat(queue.deviation()).isEqualTo(Deviation.NONE);
     }

