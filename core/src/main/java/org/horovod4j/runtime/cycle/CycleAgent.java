@@ -147,15 +147,15 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Submits an operation and returns its result.
     public <T> T perform(Request request, Operation<T> operation) {
         TensorEntry<T> tensorEntry = newEntry(request, operation);
+        waitPredictor.onWait();
         boolean drives;
         try {
-            drives = queue.submitAndDrive(tensorEntry);
+            drives = queue.submitAndTryDrive(tensorEntry);
         } catch (RuntimeException e) {
             tensorEntry.releaseReadyEvent();
             throw recordRejection(request, e);
         }
         if (drives) {
-            waitPredictor.onWait();
             driveUntilEnd.call(tensorEntry);
         }
         return tensorEntry.join();
@@ -178,9 +178,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return entries;
     }
 
-    /// @param work whether there is work now that no thread does
+    /// @param work whether there is work now; false if a batch of the plan still waits for other
+    ///     entries
     private void submitted(boolean work) {
-        cycleThread.wakeIf(work && !isAwaited());
+        cycleThread.wakeIf(work && !queue.isDriven() && !isAwaited());
     }
 
     private boolean isAwaited() {
@@ -324,11 +325,10 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
     /// Drives until an entry has ended. This thread drives already.
     private void driveUntilEnd(TensorEntry<?> tensorEntry) {
         // Cleared while this thread drives: an interrupt would close files and sockets that the
-        // batch
-        // uses, and would not end the batch on other ranks.
+        // batch uses, and would not end the batch on other ranks.
         boolean interrupted = Thread.interrupted();
-        idleStrategy.setBackground(false);
         try {
+            idleStrategy.setBackground(false);
             while (!tensorEntry.hasEnded()) {
                 if (!drive()) {
                     leavePlanIfStuck(tensorEntry);

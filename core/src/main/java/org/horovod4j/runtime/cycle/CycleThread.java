@@ -67,7 +67,12 @@ final class CycleThread {
     private void parkUntilSubmitted() {
         wokenForWork = false;
         polling = false;
-        if (!needsPolling()) {
+        // So a submission needs no memory fence: it is seen here, or it sees that this thread does
+        // not poll.
+        // The wait for the lock may use up a wake-up, so what is set before a wake-up is read
+        // again.
+        queue.passLock();
+        if (!polling && !agent.isClosed() && !needsPolling()) {
             LockSupport.park(agent);
         }
         polling = true;

@@ -19,7 +19,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Consumer;
 
 /// Sends the requests of this rank to the coordinator and carries out its decisions. Every rank has
@@ -159,7 +158,7 @@ final class Follower {
         for (int i = 0; i < batch.size(); i++) {
             TensorEntry<?> tensorEntry = queue.find(requests.get(i).name());
             if (tensorEntry != null) {
-                batch.put(i, Objects.requireNonNull(tensorEntry.slot(), "it is in the queue"));
+                batch.put(i, tensorEntry);
             } else if (!queue.hasJoined()) {
                 throw new IllegalStateException(
                         requests.get(i) + " is to run, but this rank has not requested it");

@@ -5,9 +5,12 @@ import java.util.concurrent.locks.LockSupport;
 
 /// A lock for short sections that threads rarely enter at the same time.
 ///
-/// It costs half as much as a [java.util.concurrent.locks.ReentrantLock]: no thread has to be woken at
-/// the end, so that needs no memory fence. A thread that does not get the lock spins, then yields, then
-/// sleeps for short times, because the thread that has the lock may have lost its processor.
+/// It costs half as much as a [java.util.concurrent.locks.ReentrantLock]: [#unlock] wakes no thread, so it
+/// needs no memory fence. So what a thread reads after a section may be older than what it has written in
+/// the section. A thread that does not get the lock spins, then yields, then sleeps for short times,
+/// because the thread that has the lock may have lost its processor.
+///
+/// Not reentrant.
 final class SpinLock {
     private static final int SPINS = 100;
     private static final int YIELDS = 10;
@@ -21,11 +24,11 @@ final class SpinLock {
     void lock() {
         long thread = Thread.currentThread().threadId();
         if (!owner.compareAndSet(FREE, thread)) {
-            lockAfterOther(thread);
+            lockContended(thread);
         }
     }
 
-    private void lockAfterOther(long thread) {
+    private void lockContended(long thread) {
         if (owner.getPlain() == thread) {
             throw new IllegalMonitorStateException("this thread has the lock already");
         }
@@ -34,9 +37,10 @@ final class SpinLock {
                 tries++) {
             if (tries <= SPINS) {
                 Thread.onSpinWait();
-            } else if (tries <= SPINS + YIELDS) {
-                Thread.yield();
-            } else {
+                continue;
+            }
+            Thread.yield(); // also if the thread is interrupted and cannot sleep
+            if (tries > SPINS + YIELDS) {
                 LockSupport.parkNanos(this, SLEEP_NANOS);
             }
         }

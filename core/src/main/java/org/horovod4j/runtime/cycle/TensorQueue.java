@@ -70,8 +70,8 @@ final class TensorQueue {
 
     /// Adds all entries, or none if a name is taken.
     ///
-    /// @return whether there is work now that no thread does; false also if a batch of the plan still
-    ///     waits for other entries
+    /// @return whether there is work now; false if a batch of the plan still waits for other
+    ///     entries
     /// @throws IllegalArgumentException when a name is in flight already
     /// @throws HorovodException when the queue is closed
     boolean submit(List<? extends TensorEntry<?>> entries) {
@@ -83,7 +83,7 @@ final class TensorQueue {
             for (TensorEntry<?> tensorEntry : entries) {
                 ready |= enqueue(tensorEntry);
             }
-            return ready && !isDriven();
+            return ready;
         } finally {
             lock.unlock();
         }
@@ -95,7 +95,7 @@ final class TensorQueue {
         try {
             beforeSubmit();
             table.add(tensorEntry);
-            return enqueue(tensorEntry) && !isDriven();
+            return enqueue(tensorEntry);
         } finally {
             lock.unlock();
         }
@@ -104,7 +104,7 @@ final class TensorQueue {
     /// Adds an entry for which this thread will wait, and lets this thread drive if no other does.
     ///
     /// @return whether this thread drives now
-    boolean submitAndDrive(TensorEntry<?> tensorEntry) {
+    boolean submitAndTryDrive(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {
             beforeSubmit();
@@ -136,14 +136,15 @@ final class TensorQueue {
         return true;
     }
 
-    /// This thread no longer drives. Whether entries were submitted in the meantime must be read after
-    /// this.
+    /// This thread no longer drives. What other threads have submitted before they called [#isDriven] is
+    /// seen after this, or they have seen that no thread drives.
     void stopDriving() {
-        driven.set(false);
+        driven.setRelease(false);
+        VarHandle.fullFence();
     }
 
-    /// Whether a thread drives. Entries that this thread has submitted before are seen by that thread
-    /// after [#stopDriving].
+    /// Whether a thread drives. If so, that thread sees what this one has submitted before when it has
+    /// called [#stopDriving].
     boolean isDriven() {
         VarHandle.fullFence();
         return driven.getAcquire();
@@ -323,14 +324,15 @@ final class TensorQueue {
             TensorEntry<?> tensorEntry = batch.entry(i);
             if (tensorEntry != null) {
                 table.remove(tensorEntry);
-                tensorEntry.endBefore(first);
+                tensorEntry.end(first);
                 first = tensorEntry;
             }
         }
         return first;
     }
 
-    /// See [TensorEntry.ProgressEngine#passLock].
+    /// Takes and releases the lock. Then this thread sees what was submitted or has ended, and threads
+    /// that submit or end entries later see what this thread has written before.
     void passLock() {
         lock.lock();
         lock.unlock();
@@ -414,8 +416,7 @@ final class TensorQueue {
     }
 
     /// Whether the plan holds the entry back: the next batch of the plan is not filled, because the
-    /// program has not submitted all its entries. False for an entry that has run and is about
-    /// to complete.
+    /// program has not submitted all its entries. False for an entry that has ended.
     boolean isStuck(TensorEntry<?> tensorEntry) {
         lock.lock();
         try {

@@ -37,7 +37,7 @@ public final class Dispatcher {
         this.jobRanks = List.copyOf(jobRanks);
     }
 
-    /// Runs `batch` and stores the results in it.
+    /// Runs `batch` and sets the results of its entries.
     ///
     /// @param stamp identifies the batch; the same on all ranks
     /// @param divisor the divisor of an average

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 
 /// Operations that run as one collective, and this rank's entries for them.
 ///
@@ -60,9 +61,11 @@ public final class Batch {
         return !submitted[index];
     }
 
-    /// @param slot of the entry
+    /// @param tensorEntry has its place in the queue
     @SuppressWarnings("ReferenceEquality") // a name has the same slot in each step
-    public void put(int index, TensorEntry.QueueSlot slot) {
+    public void put(int index, TensorEntry<?> tensorEntry) {
+        TensorEntry.QueueSlot slot =
+                Objects.requireNonNull(tensorEntry.slot(), "it is in the queue");
         if (slots[index] != slot) { // a read costs less than a write
             slots[index] = slot;
         }

@@ -9,7 +9,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /// The batches of a repeated step, in the order in which all ranks run them.
 ///
@@ -121,7 +120,7 @@ public final class Plan {
             if (request.shape() != expected.shape()) {
                 expected = request;
             }
-            batch.put(position, Objects.requireNonNull(tensorEntry.slot(), "it is in the queue"));
+            batch.put(position, tensorEntry);
             return true;
         }
     }

@@ -42,7 +42,7 @@ public final class TensorEntry<T> implements Handle<T> {
     private @Nullable T result;
     private @Nullable HorovodException cause;
 
-    /// The entry that ended after this one, in the same batch. Null after [#signalEnds].
+    /// The entry that [#signalEnds] handles after this one, of the same batch.
     private @Nullable TensorEntry<?> next;
 
     /// Null in main memory.
@@ -84,8 +84,8 @@ public final class TensorEntry<T> implements Handle<T> {
         /// on it.
         void completionObserved();
 
-        /// Takes and releases the lock under which entries end. What this thread has written before
-        /// is then seen by [#signalEnds] of an entry that has not ended.
+        /// Takes and releases the lock under which entries end. Then this thread sees that an entry has
+        /// ended, or [#signalEnds] sees what this thread has written before.
         void passLock();
     }
 
@@ -169,12 +169,12 @@ public final class TensorEntry<T> implements Handle<T> {
         }
     }
 
-    /// Records what was launched for it, before [#complete].
+    /// Records what was launched for it, before [#end].
     public void setLaunchedWork(LaunchedWork work) {
         launchedWork = work;
     }
 
-    /// Sets the result, before [#endBefore].
+    /// Sets the result, before [#end].
     public void setResult(T value) {
         result = value;
     }
@@ -183,14 +183,14 @@ public final class TensorEntry<T> implements Handle<T> {
     /// calls [#signalEnds] when it has released the lock. So it sees the waiter, or the waiter sees the
     /// end, and entries need no memory fence of their own.
     ///
-    /// @param other the entry that ended after this one, or null
-    public void endBefore(@Nullable TensorEntry<?> other) {
-        next = other;
+    /// @param nextToSignal the entry that [#signalEnds] handles after this one, or null
+    public void end(@Nullable TensorEntry<?> nextToSignal) {
+        next = nextToSignal;
         END.lazySet(this, End.DONE);
     }
 
-    /// Wakes the threads that wait for `first` and the entries that ended after it, and runs what
-    /// [#whenDone] has added.
+    /// Wakes the threads that wait for `first` and the entries after it, and runs what [#whenDone] has
+    /// added.
     public static void signalEnds(@Nullable TensorEntry<?> first) {
         TensorEntry<?> ended = first;
         while (ended != null) {

@@ -27,6 +27,25 @@ class EndOfEntriesTest {
     private final List<Request> requests =
             List.of(TestRequests.sum("a", 3), TestRequests.sum("b", 3));
 
+    private final TensorEntry.ProgressEngine progressEngine =
+            new TensorEntry.ProgressEngine() {
+                @Override
+                public void await(TensorEntry<?> tensorEntry) {
+                    throw new IllegalStateException("no thread drives here");
+                }
+
+                @Override
+                public void polled(TensorEntry<?> tensorEntry) {}
+
+                @Override
+                public void completionObserved() {}
+
+                @Override
+                public void passLock() {
+                    queue.passLock();
+                }
+            };
+
     /// The thread that ends entries sees the waiter, or the waiter sees the end. If neither did, the
     /// waiter would sleep for ever. The same holds for actions.
     @Test
@@ -102,7 +121,7 @@ class EndOfEntriesTest {
             TensorEntry<Integer> tensorEntry =
                     new TensorEntry<>(requests.get(i), new Operation.Barrier(), progressEngine);
             boolean _ = queue.submit(tensorEntry);
-            batch.put(i, Objects.requireNonNull(tensorEntry.slot()));
+            batch.put(i, tensorEntry);
             batch.result(i, result);
         }
         return batch;
@@ -112,23 +131,4 @@ class EndOfEntriesTest {
     private static TensorEntry<Integer> entry(Batch batch, int index) {
         return (TensorEntry<Integer>) Objects.requireNonNull(batch.entry(index));
     }
-
-    private final TensorEntry.ProgressEngine progressEngine =
-            new TensorEntry.ProgressEngine() {
-                @Override
-                public void await(TensorEntry<?> tensorEntry) {
-                    throw new IllegalStateException("no thread drives here");
-                }
-
-                @Override
-                public void polled(TensorEntry<?> tensorEntry) {}
-
-                @Override
-                public void completionObserved() {}
-
-                @Override
-                public void passLock() {
-                    queue.passLock();
-                }
-            };
 }

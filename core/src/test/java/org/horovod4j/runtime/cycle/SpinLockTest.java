@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
+@Timeout(60)
 class SpinLockTest {
     private static final int THREADS = 4;
     private static final int SECTIONS = 100_000;
@@ -55,10 +58,12 @@ class SpinLockTest {
     }
 
     @Test
-    void interruptedThreadGetsTheLock() throws InterruptedException {
+    void interruptedThreadWaitsForTheLock() throws InterruptedException {
         lock.lock();
         Thread interrupted = Thread.ofPlatform().start(this::count);
         interrupted.interrupt();
+        interrupted.join(Duration.ofMillis(50));
+        assertThat(counter).isZero();
         lock.unlock();
         interrupted.join();
         assertThat(counter).isEqualTo(SECTIONS);

@@ -224,6 +224,26 @@ class TensorQueueTest {
     }
 
     @Test
+    void oneThreadDrives() {
+        assertThat(queue.submitAndTryDrive(entry("a"))).isTrue();
+        assertThat(queue.isDriven()).isTrue();
+        assertThat(queue.tryDrive()).isFalse();
+        assertThat(queue.submitAndTryDrive(entry("b"))).isFalse();
+        assertThat(names(queue.drain())).containsExactly("a", "b");
+        queue.stopDriving();
+        assertThat(queue.isDriven()).isFalse();
+        assertThat(queue.tryDrive()).isTrue();
+    }
+
+    @Test
+    void rejectedEntryDoesNotDrive() {
+        submit("a");
+        TensorEntry<Integer> again = entry("a");
+        assertThatThrownBy(() -> queue.submitAndTryDrive(again)).hasMessageContaining("in flight");
+        assertThat(queue.isDriven()).isFalse();
+    }
+
+    @Test
     void entryWithoutPlaceInThePlanIsADeviation() {
         queue.lockPlan(plan, 0);
         TensorEntry<Integer> stranger = entry("x");
