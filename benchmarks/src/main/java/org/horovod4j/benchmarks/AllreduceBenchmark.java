@@ -34,8 +34,9 @@ public final class AllreduceBenchmark {
 
     private static final String TENSOR_NAME = "values";
 
-    /// The largest tensor of the warm-up. Larger tensors run the same code and take longer.
-    private static final int WARM_UP_BYTES_MAX = 1 << 20;
+    /// The largest tensor of the warm-up. Larger tensors run the same code and take longer. Up to 8 MiB, two
+    /// pieces of a tensor may never be on their way between hosts at a time.
+    private static final int WARM_UP_BYTES_MAX = 16 << 20;
 
     /// The maximum number of warm-ups, in total over all sizes. With a rank on every core, the compilers
     /// need some twenty seconds.
@@ -88,7 +89,7 @@ public final class AllreduceBenchmark {
         }
     }
 
-    /// Repeats operations of up to 1 MiB until the compilers of all ranks are idle. With a rank on every
+    /// Repeats operations of up to 16 MiB until the compilers of all ranks are idle. With a rank on every
     /// core, they slow down the first seconds of a job.
     private void warmUp(MemoryKind kind, int[] byteSizes) throws IOException {
         List<Tensor> tensors =
