@@ -34,8 +34,8 @@ public final class AllreduceBenchmark {
 
     private static final String TENSOR_NAME = "values";
 
-    /// The largest tensor of the warm-up. Larger tensors run the same code and take longer. Up to 8 MiB, two
-    /// pieces of a tensor may never be on their way between hosts at a time.
+    /// The largest tensor of the warm-up. Larger tensors run the same code and take longer. Tensors of
+    /// up to 8 MiB may be one piece over TCP, and the code for several pieces would not be compiled.
     private static final int WARM_UP_BYTES_MAX = 16 << 20;
 
     /// The maximum number of warm-ups, in total over all sizes. With a rank on every core, the compilers

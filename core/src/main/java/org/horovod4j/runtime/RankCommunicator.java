@@ -329,8 +329,8 @@ final class RankCommunicator
         return submitGroup(
                 group("groupedAllreduce", name, tensors.size()),
                 tensors,
-                (parts, member, tensor) ->
-                        parts.allreduceRequest(
+                (ofGroup, member, tensor) ->
+                        ofGroup.allreduceRequest(
                                 member, tensor, tensor, options.op(), options.scale()),
                 tensor -> allreduce(tensor, tensor));
     }
@@ -464,7 +464,7 @@ final class RankCommunicator
         return submitGroup(
                 group("groupedReducescatter", name, tensors.size()),
                 tensors,
-                (parts, member, tensor) -> parts.reducescatterRequest(member, tensor, options),
+                (ofGroup, member, tensor) -> ofGroup.reducescatterRequest(member, tensor, options),
                 Operation.Reducescatter::new);
     }
 
@@ -580,11 +580,11 @@ final class RankCommunicator
             List<Tensor> tensors,
             RequestFactory request,
             Function<Tensor, Operation<Tensor>> operation) {
-        RankCommunicator parts = within(group);
+        RankCommunicator ofGroup = within(group);
         int count = tensors.size();
         if (count == 0) {
             Tensor empty = Tensor.of(new float[0]);
-            Request only = request.request(parts, group.name() + "_0of0", empty);
+            Request only = request.request(ofGroup, group.name() + "_0of0", empty);
             return agent.submit(only, operation.apply(empty)).thenApply(_ -> List.of());
         }
         List<Request> requests = new ArrayList<>(count);
@@ -593,7 +593,7 @@ final class RankCommunicator
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
             ArgumentChecks.checkNotConfined(names[i], tensor);
-            requests.add(request.request(parts, names[i], tensor));
+            requests.add(request.request(ofGroup, names[i], tensor));
             operations.add(operation.apply(tensor));
         }
         return Handle.allOf(agent.submitAll(requests, operations));
@@ -605,8 +605,8 @@ final class RankCommunicator
 
     /// Creates the request for a member of a group.
     private interface RequestFactory {
-        /// @param parts the communicator of the group
-        Request request(RankCommunicator parts, String name, Tensor tensor);
+        /// @param ofGroup marks requests as parts of the group
+        Request request(RankCommunicator ofGroup, String name, Tensor tensor);
     }
 
     private Request allreduceRequest(

@@ -322,7 +322,7 @@ public final class CycleAgent implements TensorEntry.ProgressEngine {
         return planFollower.statistics() + "; " + idleStrategy.waits();
     }
 
-    /// Drives until an entry has ended. This thread drives already.
+    /// Drives until an entry has ended, then stops. The caller has become the driver.
     private void driveUntilEnd(TensorEntry<?> tensorEntry) {
         // Cleared while this thread drives: an interrupt would close files and sockets that the
         // batch uses, and would not end the batch on other ranks.

@@ -67,10 +67,10 @@ final class CycleThread {
     private void parkUntilSubmitted() {
         wokenForWork = false;
         polling = false;
-        // So a submission needs no memory fence: it is seen here, or it sees that this thread does
-        // not poll.
-        // The wait for the lock may use up a wake-up, so what is set before a wake-up is read
-        // again.
+        // Either this thread now sees an earlier submission, or a later one sees that it does not
+        // poll. So a submission that fills no batch needs no memory fence. The wait for the lock
+        // may
+        // consume a wake-up, so the conditions are checked again.
         queue.passLock();
         if (!polling && !agent.isClosed() && !needsPolling()) {
             LockSupport.park(agent);

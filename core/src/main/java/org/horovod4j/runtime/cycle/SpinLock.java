@@ -5,10 +5,11 @@ import java.util.concurrent.locks.LockSupport;
 
 /// A lock for short sections that threads rarely enter at the same time.
 ///
-/// It costs half as much as a [java.util.concurrent.locks.ReentrantLock]: [#unlock] wakes no thread, so it
-/// needs no memory fence. So what a thread reads after a section may be older than what it has written in
-/// the section. A thread that does not get the lock spins, then yields, then sleeps for short times,
-/// because the thread that has the lock may have lost its processor.
+/// It costs half as much as a [java.util.concurrent.locks.ReentrantLock]: [#unlock] wakes no thread,
+/// so it needs no memory fence. Without the fence, a read after [#unlock] may execute before other
+/// threads see what was written in the section. A thread that does not get the lock spins, then
+/// yields, then sleeps for short times, because the thread that has the lock may have lost its
+/// processor.
 ///
 /// Not reentrant.
 final class SpinLock {

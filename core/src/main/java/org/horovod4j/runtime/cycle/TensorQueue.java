@@ -136,15 +136,14 @@ final class TensorQueue {
         return true;
     }
 
-    /// This thread no longer drives. What other threads have submitted before they called [#isDriven] is
-    /// seen after this, or they have seen that no thread drives.
+    /// Stops driving. Of this call and a submission, at least one sees the other: this thread sees
+    /// the entry, or the thread that submits sees in [#isDriven] that no thread drives.
     void stopDriving() {
         driven.setRelease(false);
         VarHandle.fullFence();
     }
 
-    /// Whether a thread drives. If so, that thread sees what this one has submitted before when it has
-    /// called [#stopDriving].
+    /// Whether a thread drives. Called after a submission; see [#stopDriving].
     boolean isDriven() {
         VarHandle.fullFence();
         return driven.getAcquire();
@@ -308,7 +307,7 @@ final class TensorQueue {
 
     /// Frees the names of a batch that has run, and ends its entries.
     ///
-    /// @return for [TensorEntry#signalEnds]
+    /// @return the first entry that ended, for [TensorEntry#signalEnds]; null if there is none
     @Nullable TensorEntry<?> end(Batch batch) {
         lock.lock();
         try {
@@ -400,7 +399,7 @@ final class TensorQueue {
 
     /// Moves on to the next batch of the plan, and ends the entries of the batch that has run.
     ///
-    /// @return for [TensorEntry#signalEnds]
+    /// @return the first entry that ended, for [TensorEntry#signalEnds]; null if there is none
     @Nullable TensorEntry<?> advance() {
         lock.lock();
         try {
@@ -439,6 +438,7 @@ final class TensorQueue {
         }
     }
 
+    /// Records the first reason. The caller holds the lock.
     private void firstDeviation(Deviation why) {
         if (plan != null && deviation == Deviation.NONE) {
             deviation = why;

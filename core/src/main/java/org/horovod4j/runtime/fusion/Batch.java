@@ -11,8 +11,9 @@ import java.util.Objects;
 
 /// Operations that run as one collective, and this rank's entries for them.
 ///
-/// A batch of a plan runs in every step, so it keeps its [FusedTensors]. It refers to entries by their
-/// slots in the queue, because references to new objects cost a memory fence each.
+/// A batch of a plan runs in every step, so it keeps its [FusedTensors]. It refers to entries through
+/// their slots in the queue, because to store a reference to a new object in an old one costs a
+/// memory fence.
 public final class Batch {
     private final List<Request> requests;
     private final TensorEntry.@Nullable QueueSlot[] slots;
@@ -61,7 +62,7 @@ public final class Batch {
         return !submitted[index];
     }
 
-    /// @param tensorEntry has its place in the queue
+    /// @param tensorEntry has a slot
     @SuppressWarnings("ReferenceEquality") // a name has the same slot in each step
     public void put(int index, TensorEntry<?> tensorEntry) {
         TensorEntry.QueueSlot slot =

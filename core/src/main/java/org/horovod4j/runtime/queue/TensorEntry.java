@@ -16,9 +16,9 @@ import java.util.concurrent.locks.LockSupport;
 /// An operation in flight: its request, its tensors, and the handle that the program waits with.
 ///
 /// Programs create thousands of entries per second, so an entry is one object without a lock: the
-/// field `end` publishes the others. Entries that end together form a list by their field `next`. A
-/// list object would be old, and collectors such as G1 execute a memory fence for each reference from
-/// an old object to a new one.
+/// field `end` publishes the others. Entries that end together are linked by their field `next`. A
+/// list that lives longer would cost a memory fence for each entry: the collector G1 executes one
+/// when a reference to a new object is stored in an old one.
 ///
 /// @param <T> the result of the operation
 public final class TensorEntry<T> implements Handle<T> {
@@ -84,8 +84,8 @@ public final class TensorEntry<T> implements Handle<T> {
         /// on it.
         void completionObserved();
 
-        /// Takes and releases the lock under which entries end. Then this thread sees that an entry has
-        /// ended, or [#signalEnds] sees what this thread has written before.
+        /// Takes and releases the lock under which entries of batches end. Then this thread sees
+        /// that an entry has ended, or [#signalEnds] sees what this thread has written before.
         void passLock();
     }
 
@@ -179,9 +179,9 @@ public final class TensorEntry<T> implements Handle<T> {
         result = value;
     }
 
-    /// Marks the operation as done. The caller holds the lock that [ProgressEngine#passLock] takes, and
-    /// calls [#signalEnds] when it has released the lock. So it sees the waiter, or the waiter sees the
-    /// end, and entries need no memory fence of their own.
+    /// Marks the operation as done. The caller holds the lock that [ProgressEngine#passLock] takes,
+    /// and calls [#signalEnds] when it has released the lock. So [#signalEnds] sees the waiter, or
+    /// the waiter sees the end, without a memory fence.
     ///
     /// @param nextToSignal the entry that [#signalEnds] handles after this one, or null
     public void end(@Nullable TensorEntry<?> nextToSignal) {
@@ -189,24 +189,26 @@ public final class TensorEntry<T> implements Handle<T> {
         END.lazySet(this, End.DONE);
     }
 
-    /// Wakes the threads that wait for `first` and the entries after it, and runs what [#whenDone] has
-    /// added.
+    /// Wakes the threads that wait for `first` and the entries after it, and runs what [#whenDone]
+    /// has added.
     public static void signalEnds(@Nullable TensorEntry<?> first) {
         TensorEntry<?> ended = first;
         while (ended != null) {
             TensorEntry<?> other = ended.next;
-            ended.next = null; // or a handle that the program keeps would keep all others
+            ended.next = null; // else a handle that the program keeps would keep the whole batch
             ended.signalEnd();
             ended = other;
         }
     }
 
+    /// Ends the operation with a result, outside the lock.
     public void complete(T value) {
         setResult(value);
         end = End.DONE;
         signalEnd();
     }
 
+    /// Ends the operation with a failure, outside the lock.
     public void fail(HorovodException exception) {
         releaseReadyEvent();
         cause = exception;

@@ -107,11 +107,32 @@ class EndOfEntriesTest {
 
     @Test
     void namesAreFreeWhenEntriesHaveEnded() {
-        TensorEntry<?> ended = queue.end(submitBatch(1));
+        Batch batch = submitBatch(1);
+        TensorEntry<Integer> first = entry(batch, 0);
+        TensorEntry<?> ended = queue.end(batch);
         assertThat(queue.isEmpty()).isTrue();
-        Batch next = submitBatch(2);
+        TensorEntry<Integer> next = entry(submitBatch(2), 0);
         TensorEntry.signalEnds(ended);
-        assertThat(entry(next, 0).hasEnded()).isFalse();
+        assertThat(first.hasEnded()).isTrue();
+        assertThat(first.join()).isEqualTo(1);
+        assertThat(next.hasEnded()).isFalse();
+    }
+
+    /// The batch of a plan keeps the slots of its names.
+    @Test
+    void batchFindsTheEntriesOfTheNextStep() {
+        Batch batch = submitBatch(1);
+        TensorEntry.signalEnds(queue.end(batch));
+        batch.clear();
+        assertThat(batch.entry(0)).isNull();
+        Batch other = submitBatch(2);
+        batch.put(1, entry(other, 1));
+        assertThat(batch.isFilled()).isFalse();
+        assertThat(batch.entry(0)).isNull(); // submitted, but not in this batch
+        assertThat(batch.entry(1)).isSameAs(entry(other, 1));
+        batch.put(0, entry(other, 0));
+        assertThat(batch.isFilled()).isTrue();
+        assertThat(batch.entry(0)).isSameAs(entry(other, 0));
     }
 
     /// A batch of two submitted entries that has run.

@@ -24,7 +24,7 @@ class SpinLockTest {
     void oneThreadAtATimeIsInASection() throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-            Thread.Builder builder = i % 2 == 0 ? Thread.ofPlatform() : Thread.ofVirtual();
+            Thread.Builder builder = i % 2 == 0 ? Thread.ofPlatform().daemon() : Thread.ofVirtual();
             threads.add(builder.start(this::count));
         }
         for (Thread thread : threads) {
@@ -37,10 +37,11 @@ class SpinLockTest {
         for (int i = 0; i < SECTIONS; i++) {
             lock.lock();
             try {
-                counter++;
+                int before = counter;
                 if (i % 1000 == 0) { // longer than others spin
                     Thread.yield();
                 }
+                counter = before + 1;
             } finally {
                 lock.unlock();
             }
@@ -60,7 +61,7 @@ class SpinLockTest {
     @Test
     void interruptedThreadWaitsForTheLock() throws InterruptedException {
         lock.lock();
-        Thread interrupted = Thread.ofPlatform().start(this::count);
+        Thread interrupted = Thread.ofPlatform().daemon().start(this::count);
         interrupted.interrupt();
         interrupted.join(Duration.ofMillis(50));
         assertThat(counter).isZero();
