@@ -330,8 +330,8 @@ final class TensorQueue {
         return first;
     }
 
-    /// Takes and releases the lock. Then this thread sees what was submitted or has ended, and threads
-    /// that submit or end entries later see what this thread has written before.
+    /// Takes and releases the lock. Then this thread sees what was submitted or has ended, and
+    /// threads that submit or end entries later see what this thread has written before.
     void passLock() {
         lock.lock();
         lock.unlock();

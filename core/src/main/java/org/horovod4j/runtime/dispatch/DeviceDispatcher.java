@@ -14,7 +14,7 @@ public interface DeviceDispatcher {
     /// @throws org.horovod4j.ConfigurationException if the device cannot be used
     @Nullable DeviceEvent recordReadyEvent(Request request, Operation<?> operation);
 
-    /// Launches `batch`, sets the results and the launched work of its entries, and sets the launched work of its entries.
+    /// Launches `batch`, and sets the results and the launched work of its entries.
     ///
     /// @param stamp identifies the batch; the same on all ranks
     /// @param divisor the divisor of an average

@@ -33,18 +33,7 @@ public final class TestRequests {
     }
 
     public static Request with(Request request, ReduceOp op, Scale scale) {
-        return new Request(
-                request.collectiveKind(),
-                request.name(),
-                request.dataType(),
-                request.shape(),
-                op,
-                scale,
-                request.rootRank(),
-                request.call(),
-                request.shared(),
-                request.device(),
-                request.wireType());
+        return copy(request, op, scale, request.call(), request.device());
     }
 
     /// A member of a group of two.
@@ -54,18 +43,7 @@ public final class TestRequests {
 
     /// A part of a call.
     public static Request within(CompositeCall call, Request request) {
-        return new Request(
-                request.collectiveKind(),
-                request.name(),
-                request.dataType(),
-                request.shape(),
-                request.op(),
-                request.scale(),
-                request.rootRank(),
-                call,
-                request.shared(),
-                request.device(),
-                request.wireType());
+        return copy(request, request.op(), request.scale(), call, request.device());
     }
 
     public static Request broadcast(String name, int rootRank) {
@@ -84,15 +62,20 @@ public final class TestRequests {
     }
 
     public static Request on(Device device, Request request) {
+        return copy(request, request.op(), request.scale(), request.call(), device);
+    }
+
+    private static Request copy(
+            Request request, ReduceOp op, Scale scale, CompositeCall call, Device device) {
         return new Request(
                 request.collectiveKind(),
                 request.name(),
                 request.dataType(),
                 request.shape(),
-                request.op(),
-                request.scale(),
+                op,
+                scale,
                 request.rootRank(),
-                request.call(),
+                call,
                 request.shared(),
                 device,
                 request.wireType());
