@@ -62,7 +62,7 @@ public final class Batch {
         return !submitted[index];
     }
 
-    /// @param tensorEntry has a slot
+    /// Adds this rank's entry, which has a slot.
     @SuppressWarnings("ReferenceEquality") // a name has the same slot in each step
     public void put(int index, TensorEntry<?> tensorEntry) {
         TensorEntry.QueueSlot slot =
