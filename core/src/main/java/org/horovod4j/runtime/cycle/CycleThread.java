@@ -68,9 +68,8 @@ final class CycleThread {
         wokenForWork = false;
         polling = false;
         // Either this thread now sees an earlier submission, or a later one sees that it does not
-        // poll. So a submission that fills no batch needs no memory fence. The wait for the lock
-        // may
-        // consume a wake-up, so the conditions are checked again.
+        // poll. So a submission that fills no batch needs no memory fence. The conditions are read
+        // after the wait for the lock, which may consume a wake-up.
         queue.passLock();
         if (!polling && !agent.isClosed() && !needsPolling()) {
             LockSupport.park(agent);
